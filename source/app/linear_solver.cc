@@ -49,9 +49,10 @@ namespace PatchFEM
   LinearSolver<Number>::LinearSolver(const Backend      &backend,
                                      const SolverChoice &choice,
                                      const bool          keep_aggregates,
-                                     Progress           &progress)
+                                     Progress           &progress,
+                                     const MPI_Comm      communicator)
       : backend(backend), choice(choice), keep_aggregates(keep_aggregates), progress(progress),
-        cg(choice.parameters.iteration)
+        communicator(communicator), cg(choice.parameters.iteration)
   {}
 
   template <typename Number>
@@ -99,17 +100,20 @@ namespace PatchFEM
 
     kernel = NullSpace<Number>(); // before there are two
     std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
-    report.seconds.preconditioner           = timed(backend, progress, "preconditioner", [&] {
-      kernel = make_null_space();
-      if (kernel.n_vectors() > 0)
-        report.null_space =
-            NullSpaceReport{kernel.n_vectors(), project_load(b, [&](Vector<Number> &v) { kernel.project(v); })};
-      preconditioner =
-          preconditioner_row(choice.parameters.preconditioner)
-              .make(PreconditionerInput<Number>{choice, A, kernel, make_near_null_space, keep_aggregates, report});
-      if (kernel.n_vectors() > 0)
-        projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, kernel);
-    });
+    report.seconds.preconditioner = timed(
+        backend, progress, "preconditioner",
+        [&] {
+          kernel = make_null_space();
+          if (kernel.n_vectors() > 0)
+            report.null_space =
+                NullSpaceReport{kernel.n_vectors(), project_load(b, [&](Vector<Number> &v) { kernel.project(v); })};
+          preconditioner =
+              preconditioner_row(choice.parameters.preconditioner)
+                  .make(PreconditionerInput<Number>{choice, A, kernel, make_near_null_space, keep_aggregates, report});
+          if (kernel.n_vectors() > 0)
+            projected = std::make_unique<PreconditionProjected<Number>>(*preconditioner, kernel);
+        },
+        communicator);
     const PreconditionBase<Number> &applied = projected ? *projected : *preconditioner;
 
     // No guess is nearer to the solution of a system without a load.
@@ -117,7 +121,8 @@ namespace PatchFEM
     if (norm == 0. || x.size() == 0)
       A.initialize_vector(x);
     IterationResult result;
-    report.seconds.solve = timed(backend, progress, "solve", [&] { result = iterate(A, x, b, applied, ""); });
+    report.seconds.solve = timed(
+        backend, progress, "solve", [&] { result = iterate(A, x, b, applied, ""); }, communicator);
     if (choice.parameters.check)
     {
       Vector<Number> known, image, y;

@@ -117,8 +117,9 @@ namespace PatchFEM
       {
         progress.stage("sparsity and patches (" + backend.name() + ")");
         assembler.reinit(space, assembly.patches);
-        report.seconds.sparsity = assembler.structure_seconds().sparsity;
-        report.seconds.plan     = assembler.structure_seconds().plan;
+        const auto &own         = assembler.structure_seconds();
+        report.seconds.sparsity = dealii::Utilities::MPI::max(own.sparsity, communicator);
+        report.seconds.plan     = dealii::Utilities::MPI::max(own.plan, communicator);
         *report.seconds.plan += timed(communicator, progress, "coefficients", [&] {
           assembler.set_coefficients(fields.coefficients);
           assembler.set_body_load(fields.body_load);
@@ -152,19 +153,22 @@ namespace PatchFEM
         const bool                          converts   = is_converted(format, block_size);
         std::unique_ptr<MatrixBase<Number>> assembled, converted;
         Vector<Number>                      rhs, x;
-        *report.seconds.sparsity += timed(backend, progress, "matrix", [&] {
-          assembled = make_matrix<Number>(backend, space.sparsity().view(), block_size, block_size,
-                                          assembled_format(format, block_size));
-          assembled->set_partitioner(space.batches().partitioner());
-          space.release_sparsity_columns();
-        });
+        *report.seconds.sparsity += timed(
+            backend, progress, "matrix",
+            [&] {
+              assembled = make_matrix<Number>(backend, space.sparsity().view(), block_size, block_size,
+                                              assembled_format(format, block_size));
+              assembled->set_partitioner(space.batches().partitioner());
+              space.release_sparsity_columns();
+            },
+            communicator);
         const auto assemble = [&] {
           converted.reset(); // gives memory back first
           assembler.assemble(*assembled, rhs);
           if (converts)
             converted = convert(*assembled, format);
         };
-        report.seconds.assembly  = timed(backend, progress, "assembly", assemble);
+        report.seconds.assembly  = timed(backend, progress, "assembly", assemble, communicator);
         report.repeated_assembly = timed_repetitions(assembly.n_repetitions, communicator, progress, [&] {
           assemble();
           backend.synchronize();
@@ -183,7 +187,7 @@ namespace PatchFEM
         if (several)
           share_of_ranks(matrix);
 
-        LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress);
+        LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress, communicator);
         linear_solver.solve(
             matrix, x, rhs, [&] { return null_space(matrix); }, [&] { return modes_at_nodes(); }, report);
         if (report.amg && parameters.output.aggregates)
@@ -204,8 +208,7 @@ namespace PatchFEM
         share.unknowns = space.n_dofs();
         share.ghosts   = std::uint64_t(tables.n_nodes - tables.n_owned_nodes()) * tables.n_components;
         share.bytes    = memory_consumption_of(space, assembler, matrix);
-        for (const auto &bytes : tables.ranks.communicator->all_gather(share))
-          report.ranks.push_back(bytes);
+        report.ranks   = tables.ranks.communicator->all_gather(share);
       }
 
       /** The free modes at the unknowns of @p matrix that are not constrained, if there are any. */

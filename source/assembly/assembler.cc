@@ -111,9 +111,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::set_face_terms(const FaceTerms &own_terms)
+  void AssemblerBase<Number>::set_face_terms(const FaceTerms &given)
   {
-    const FaceTerms           terms    = domain.with_copies(own_terms);
+    FaceTerms  completed;
+    const bool several = domain.tables().ranks.several();
+    if (several)
+      completed = domain.with_copies(given);
+    const FaceTerms          &terms    = several ? completed : given;
     const ElementBatches     &elements = domain.batches();
     std::vector<std::int64_t> offsets{0};
     for (const FaceEntry &face : domain.tables().faces)

@@ -155,13 +155,8 @@ namespace PatchFEM::internal
         tables.dim          = dim;
         tables.n_components = n_components;
 
-        unsigned int mapping_degree = 1;
-        if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
-        {
-          mapping_degree = mapping_q->get_degree();
-          if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
-            mapping_of_cells = mapping_q;
-        }
+        const CellGeometry<dim> geometry(mapping);
+        mapping_of_cells = geometry.of_cells;
 
         points_are_nodes = mapping_of_cells == nullptr;
         for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
@@ -176,7 +171,7 @@ namespace PatchFEM::internal
             const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
             CellTable                        &batch = tables.batches[batch_of_fe[i]];
 
-            batch.reference     = make_reference_element<dim>(fe, mapping_degree, choose_rule(data.quadrature, fe, i),
+            batch.reference     = make_reference_element<dim>(fe, geometry.degree, choose_rule(data.quadrature, fe, i),
                                                           choose_rule(data.face_quadrature, fe, i));
             const std::size_t n = batch.n_cells;
             resizer.add(batch.nodes, n * batch.reference.n_shape);

@@ -152,13 +152,8 @@ namespace PatchFEM::internal
           n_cells.push_back(static_cast<std::int64_t>(cells.size()));
         ranks.maximum(n_cells.data(), static_cast<int>(n_cells.size()));
         ranks.together([&] {
-          unsigned int mapping_degree = 1;
-          if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
-          {
-            mapping_degree = mapping_q->get_degree();
-            if (mapping_degree > 1 || !mapping.preserves_vertex_locations())
-              mapping_of_cells = mapping_q;
-          }
+          const CellGeometry<dim> geometry(mapping);
+          mapping_of_cells = geometry.of_cells;
           points_are_nodes = mapping_of_cells == nullptr;
           for (unsigned int i = 0; i < n_cells.size(); ++i)
             if (n_cells[i] > 0)
@@ -166,7 +161,7 @@ namespace PatchFEM::internal
               const dealii::FiniteElement<dim> &fe = dof_handler.get_fe(i);
               fe_of_batch.push_back(i);
               CellTable &batch = tables.batches.emplace_back();
-              batch.reference  = make_reference_element<dim>(fe, mapping_degree, choose_rule(data.quadrature, fe, i),
+              batch.reference  = make_reference_element<dim>(fe, geometry.degree, choose_rule(data.quadrature, fe, i),
                                                             choose_rule(data.face_quadrature, fe, i));
               batch.n_cells    = static_cast<int>(cells_of_fe[i].size());
               points_are_nodes = points_are_nodes && fe.degree == 1;

@@ -50,6 +50,24 @@ namespace PatchFEM::internal
     }
   };
 
+  /** What a mapping makes of cells. */
+  template <int dim>
+  struct CellGeometry
+  {
+    unsigned int                 degree   = 1;
+    const dealii::MappingQ<dim> *of_cells = nullptr; ///< of one whose nodes belong to cells; null: vertices of the mesh
+
+    explicit CellGeometry(const dealii::Mapping<dim> &mapping)
+    {
+      if (const auto *mapping_q = dynamic_cast<const dealii::MappingQ<dim> *>(&mapping))
+      {
+        degree = mapping_q->get_degree();
+        if (degree > 1 || !mapping.preserves_vertex_locations())
+          of_cells = mapping_q;
+      }
+    }
+  };
+
   /** Throws Error unless @p line of @p constraints speaks of finite numbers and of unknowns below @p n_dofs. */
   void check_line(const dealii::AffineConstraints<double>::ConstraintLine &line,
                   const dealii::AffineConstraints<double>                 &constraints,

@@ -232,15 +232,17 @@ namespace PatchFEM
   /** @p values, [line], where lines of ghosts have those of their owners. */
   std::vector<double> Space::values_of_owners(std::vector<double> values) const
   {
-    const ElementTables    &t = tables();
-    const Partitioner       of_tables(t.ranks.communicator, t.ranks.n_owned_nodes, t.ranks.ghosts);
-    const std::vector<int> &lines = t.constraints.constrained;
-    std::vector<double>     all(std::size_t(t.n_nodes) * t.n_components, 0.);
+    const std::vector<int> &lines = tables().constraints.constrained, &node = batches().new_of_old();
+    const int               n_comp = batches().n_components();
+    const auto              place  = [&](const int unknown) {
+      return std::size_t(node[unknown / n_comp]) * n_comp + unknown % n_comp;
+    };
+    std::vector<double> all(node.size() * n_comp, 0.);
     for (std::size_t l = 0; l < lines.size(); ++l)
-      all[lines[l]] = values[l];
-    of_tables.update_ghosts(all.data(), t.n_components);
+      all[place(lines[l])] = values[l];
+    batches().partitioner()->update_ghosts(all.data(), n_comp);
     for (std::size_t l = 0; l < lines.size(); ++l)
-      values[l] = all[lines[l]];
+      values[l] = all[place(lines[l])];
     return values;
   }
 

@@ -56,15 +56,6 @@ namespace PatchFEM
         ->begin;
   }
 
-  std::vector<char> Partitioner::is_shared() const
-  {
-    std::vector<char> result(owned, 0);
-    for (const Destination &destination : to)
-      for (const int i : destination.indices)
-        result[i] = 1;
-    return result;
-  }
-
   Partitioner::Buffers &Partitioner::buffers(const std::size_t bytes) const
   {
     for (const auto &known : made)

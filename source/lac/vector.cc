@@ -83,23 +83,15 @@ namespace PatchFEM
   template <typename Number>
   void Vector<Number>::copy_from(const Vector &other)
   {
-    const Backend place = elements.empty() ? other.backend() : Backend(backend());
-    if (other.ranks != nullptr)
-      reinit(place, other.ranks, other.block, true);
-    else
-      reinit(place, other.size(), true);
-    elements.copy_from(place, other.elements);
+    reinit_as(elements.empty() ? other.backend() : Backend(backend()), other, true);
+    elements.copy_from(Backend(backend()), other.elements);
   }
 
   template <typename Number>
   template <typename OtherNumber>
   void Vector<Number>::copy_from(const Vector<OtherNumber> &other)
   {
-    const Backend place = elements.empty() ? other.backend() : Backend(backend());
-    if (other.partitioner() != nullptr)
-      reinit(place, other.partitioner(), other.block, true);
-    else
-      reinit(place, other.size(), true);
+    reinit_as(elements.empty() ? other.backend() : Backend(backend()), other, true);
     require(backend() == other.backend(), "A vector of another number type can only be copied on its own back end.");
     dispatch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
   }
@@ -144,12 +136,9 @@ namespace PatchFEM
   template <typename Number>
   double Vector<Number>::linfty_norm() const
   {
-    double largest =
+    const double largest =
         reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
-    if (ranks != nullptr)
-      for (const double of_rank : ranks->communicator().all_gather(double(largest)))
-        largest = of_rank > largest || of_rank != of_rank ? of_rank : largest;
-    return largest;
+    return ranks != nullptr ? ranks->communicator().maximum(largest) : largest;
   }
 
   template <typename Number>

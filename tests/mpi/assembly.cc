@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../core/constrained_tables.h"
 #include "rank_tables.h"
 
 #include <patchfem/assembly/assembler.h>
@@ -18,44 +19,6 @@ using namespace PatchFEM;
 namespace
 {
   constexpr BackendKind kinds[] = {BackendKind::host, BackendKind::emulated_device};
-
-  /** Every 11th unknown gets a value, every 17th is the mean of two others, which may be far away. */
-  void constrain(ElementTables &tables)
-  {
-    ConstraintTable &lines = tables.constraints;
-    const int        n     = tables.n_nodes * tables.n_components;
-    const auto       bound = [](const int i) { return i % 11 == 0 || i % 17 == 0; };
-    lines.offsets.push_back(0);
-    for (int i = 0; i < n; ++i)
-      if (bound(i))
-      {
-        lines.constrained.push_back(i);
-        lines.inhomogeneity.push_back(i % 11 == 0 ? 0.1 * (i % 7) : 0.);
-        if (i % 11 != 0)
-          for (int k = 1, found = 0; found < 2 && k < n; ++k)
-            if (!bound((i + k * tables.n_components) % n))
-            {
-              lines.masters.push_back((i + k * tables.n_components) % n);
-              lines.weights.push_back(0.5);
-              ++found;
-            }
-        lines.offsets.push_back(static_cast<std::int64_t>(lines.masters.size()));
-      }
-  }
-
-  /** Only the nodes at x = 0, all components. */
-  void hold(ElementTables &tables)
-  {
-    ConstraintTable &lines = tables.constraints;
-    lines.offsets.push_back(0);
-    for (int i = 0; i < tables.n_nodes * tables.n_components; ++i)
-      if (tables.points[std::size_t(i / tables.n_components) * tables.dim] == 0.)
-      {
-        lines.constrained.push_back(i);
-        lines.inhomogeneity.push_back(0.);
-        lines.offsets.push_back(0);
-      }
-  }
 
   /** A matrix and a load of one rank or of several, by the numbers of unknowns in the tables of all. */
   template <typename Form>
@@ -210,21 +173,14 @@ namespace
   {
     unsigned int        n_iterations;
     std::vector<double> x; ///< by the numbers of all
-    double              residual;
   };
 
   template <typename Form>
   Solved solve(const System<Form> &system, const PreconditionBase<double> &preconditioner)
   {
-    Vector<double> x;
-    system.matrix.initialize_vector(x);
-    IterationControl control;
-    control.tolerance = 0.;
-    control.reduction = 1e-10;
-    const auto result = ConjugateGradients<double>().solve(system.matrix, x, system.rhs, preconditioner, control);
-    const auto values = x.copy_to_host();
-    std::vector<double> all(system.dofs.size(), 0.);
-    EXPECT_TRUE(result.success()) << result.message("");
+    Vector<double>     x;
+    const unsigned int n_iterations = rank_tables::solve(system.matrix, system.rhs, preconditioner, 1e-10, x);
+    const auto         values       = x.copy_to_host();
     std::vector<Value> own;
     for (std::size_t i = 0; i < values.size(); ++i)
       own.push_back({int(system.dofs[i]), values[i]});
@@ -238,10 +194,10 @@ namespace
           everyones.push_back(entry);
       own.swap(everyones);
     }
-    all.assign(size, 0.);
+    std::vector<double> all(size, 0.);
     for (const auto &[dof, value] : own)
       all[dof] = value;
-    return {result.n_iterations, all, result.residual};
+    return {n_iterations, all};
   }
 
   template <typename Form>

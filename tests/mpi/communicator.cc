@@ -85,7 +85,6 @@ namespace
     for (int i = 0; i < partitioner->n_local(); ++i)
       for (int c = 0; c < 2; ++c)
         EXPECT_EQ(numbers[2 * i + c], 2 * partitioner->global(i) + c);
-    EXPECT_EQ(partitioner->is_shared(), n > 1 ? (std::vector<char>{0, 1, 1}) : std::vector<char>(3, 0));
   }
 
   TEST(Partitioner, RefusesGhostsThatAreNoOnes)

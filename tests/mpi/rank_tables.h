@@ -3,7 +3,10 @@
 
 #include "../../benchmarks/synthetic_tables.h"
 
+#include <patchfem/lac/solver/conjugate_gradients.h>
 #include <patchfem/mpi/mpi_communicator.h>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -19,6 +22,22 @@ namespace rank_tables
   {
     static const auto communicator = std::make_shared<const MPICommunicator>(MPI_COMM_WORLD);
     return communicator;
+  }
+
+  /** Solves A x = b from 0 until |b - A x| <= @p reduction |b|, which is expected; returns the steps. */
+  inline unsigned int solve(const Operator<double>         &A,
+                            const Vector<double>           &b,
+                            const PreconditionBase<double> &preconditioner,
+                            const double                    reduction,
+                            Vector<double>                 &x)
+  {
+    A.initialize_vector(x);
+    IterationControl control;
+    control.tolerance = 0.;
+    control.reduction = reduction;
+    const auto result = ConjugateGradients<double>().solve(A, x, b, preconditioner, control);
+    EXPECT_TRUE(result.success()) << result.message(preconditioner.name());
+    return result.n_iterations;
   }
 
   /** Nodes by slabs of x and y, so that some ranks meet in edges; cells by the owner of their first node. */

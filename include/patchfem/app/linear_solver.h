@@ -16,8 +16,12 @@ namespace PatchFEM
   class LinearSolver
   {
   public:
-    /** With @p keep_aggregates reports hold the aggregates of multigrid. */
-    LinearSolver(const Backend &backend, const SolverChoice &choice, bool keep_aggregates, Progress &progress);
+    /** With @p keep_aggregates reports hold the aggregates of multigrid. @p communicator: whose ranks share matrices. */
+    LinearSolver(const Backend      &backend,
+                 const SolverChoice &choice,
+                 bool                keep_aggregates,
+                 Progress           &progress,
+                 MPI_Comm            communicator = MPI_COMM_SELF);
 
     /**
      * Solves A x = b from the guess @p x, which may be empty for 0. What @p make_null_space gives, which may be empty,
@@ -43,6 +47,7 @@ namespace PatchFEM
     const SolverChoice         choice;
     const bool                 keep_aggregates;
     Progress                  &progress;
+    const MPI_Comm             communicator;
     ConjugateGradients<Number> cg;
     NullSpace<Number>          kernel;
 

@@ -231,11 +231,15 @@ namespace PatchFEM
     return MPI_Wtime() - start;
   }
 
-  /** The same of one process, which goes on when @p backend has finished. */
+  /** The same, of one process or of those of @p communicator, which go on when @p backend has finished. */
   template <typename Function>
-  double timed(const Backend &backend, Progress &progress, const std::string &name, const Function &stage)
+  double timed(const Backend     &backend,
+               Progress          &progress,
+               const std::string &name,
+               const Function    &stage,
+               const MPI_Comm     communicator = MPI_COMM_SELF)
   {
-    return timed(MPI_COMM_SELF, progress, name + " (" + backend.name() + ")", [&] {
+    return timed(communicator, progress, name + " (" + backend.name() + ")", [&] {
       stage();
       backend.synchronize();
     });

@@ -108,7 +108,10 @@ namespace PatchFEM
   private:
     void set(DeviceCoefficients<Number> &to, const CoefficientField &field, int n_values, const char *name)
     {
-      to.reinit(domain.batches(), domain.with_copies(field), n_values, name);
+      if (domain.tables().ranks.several())
+        to.reinit(domain.batches(), domain.with_copies(field), n_values, name);
+      else
+        to.reinit(domain.batches(), field, n_values, name);
     }
     void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
     {

@@ -147,7 +147,7 @@ namespace PatchFEM
 
     std::vector<CellTable> batches;
     std::vector<FaceEntry> faces;
-    ConstraintTable        constraints; ///< of all nodes that are here, ghosts too
+    ConstraintTable        constraints; ///< of all nodes of cells that are here, ghosts too
     RankTables             ranks;
 
     /** Nodes that this rank sums rows of: all, if there is one rank. */

@@ -112,6 +112,14 @@ namespace PatchFEM
       return value;
     }
 
+    /** Not a number if one is. */
+    double maximum(double value) const
+    {
+      for (const double of_rank : all_gather(double(value)))
+        value = of_rank > value || of_rank != of_rank ? of_rank : value;
+      return value;
+    }
+
     /**
      * Runs @p function, in which ranks do not wait for each other. If it throws on some, all throw what the first of
      * them says: an Error on one rank alone would leave the others waiting for ever.

@@ -49,21 +49,13 @@ namespace PatchFEM
                            : first_of_rank[ghost_list[local - owned].rank] + ghost_list[local - owned].index;
     }
 
-    /** What a rank receives, ghosts [begin, end) of the list, or is sent, owned things in the order they have there. */
-    struct Source
-    {
-      int rank, begin, end;
-    };
+    /** What a rank is sent: owned things, in the order of the ghosts that they are there. */
     struct Destination
     {
       int              rank;
       std::vector<int> indices;
     };
-    const std::vector<Source>      &sources() const { return from; }
     const std::vector<Destination> &destinations() const { return to; }
-
-    /** Whether another rank has the owned thing as a ghost, [owned]. */
-    std::vector<char> is_shared() const;
 
     /** Collective, for set-up: @p values has @p width entries for each thing; ghosts become what their owners have. */
     template <typename T>
@@ -93,6 +85,12 @@ namespace PatchFEM
 
   private:
     struct Buffers;
+
+    /** The ghosts [begin, end) of a rank. */
+    struct Source
+    {
+      int rank, begin, end;
+    };
 
     int      begin_of(int rank) const; ///< of its ghosts
     Buffers &buffers(std::size_t bytes) const;

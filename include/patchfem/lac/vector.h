@@ -62,10 +62,7 @@ namespace PatchFEM
     /** The size, the ranks and the back end of @p other. */
     void reinit(const Vector &other, const bool omit_zeroing_entries = false)
     {
-      if (other.ranks != nullptr)
-        reinit(other.backend(), other.ranks, other.block, omit_zeroing_entries);
-      else
-        reinit(other.backend(), other.size(), omit_zeroing_entries);
+      reinit_as(other.backend(), other, omit_zeroing_entries);
     }
 
     /** What lies where, if there are several ranks; else null. */
@@ -207,6 +204,16 @@ namespace PatchFEM
     double reduce(const Kernel &kernel) const;
 
     double sum_over_ranks(double value) const;
+
+    /** The size and the ranks of @p other, on @p backend. */
+    template <typename OtherNumber>
+    void reinit_as(const Backend &backend, const Vector<OtherNumber> &other, const bool omit_zeroing_entries)
+    {
+      if (other.ranks != nullptr)
+        reinit(backend, other.ranks, other.block, omit_zeroing_entries);
+      else
+        reinit(backend, other.size(), omit_zeroing_entries);
+    }
   };
 
   template <typename Number>

@@ -174,6 +174,7 @@ namespace PatchFEM
         {
           single_matrix.initialize_vector(single_src);
           single_matrix.initialize_vector(single_dst);
+          norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
           return;
         }
         single_rank_levels.reset();
@@ -281,22 +282,7 @@ namespace PatchFEM
     require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
     if (rank_levels)
       return rank_levels->cycle(dst, src);
-    if (single_rank_levels)
-    {
-      // 1 / |src|, over all ranks, keeps what is rounded in the range of fp32.
-      const double length = src.l2_norm();
-      single_src.copy_from(src);
-      if (length > 0.)
-      {
-        dst.equ(static_cast<Number>(1. / length), src);
-        single_src.copy_from(dst);
-      }
-      single_rank_levels->cycle(single_dst, single_src);
-      dst.copy_from(single_dst);
-      dst *= static_cast<Number>(length);
-      return;
-    }
-    if (single == Single::none)
+    if (single == Single::none && !single_rank_levels)
     {
       levels.cycle(dst, src);
       return;
@@ -304,9 +290,17 @@ namespace PatchFEM
     const Backend     &place  = src.backend();
     const std::int64_t n      = src.size();
     double *const      square = norm.data() + kernels::reduction::max_parts;
-    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    if (single_rank_levels)
+    {
+      const double of_all = src.norm_sqr();
+      memory::copy(place, square, Backend(), &of_all, sizeof(of_all));
+    }
+    else
+      dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
     choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, single_src); });
-    if (single == Single::all)
+    if (single_rank_levels)
+      single_rank_levels->cycle(single_dst, single_src);
+    else if (single == Single::all)
       single_levels.cycle(single_dst, single_src);
     else
       levels.cycle_in_single(single_dst, single_src);

@@ -23,7 +23,6 @@ namespace PatchFEM
       std::vector<std::int64_t> offsets = {0}, columns = {};
       std::vector<double>       values = {}; ///< [block][block_rows][block_columns]
 
-      std::int64_t  n_rows() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
       int           block_size() const { return block_rows * block_columns; }
       const double *block(const std::int64_t e) const { return values.data() + e * block_size(); }
     };
@@ -151,7 +150,7 @@ namespace PatchFEM
       template <int b, int m>
       static auto choose()
       {
-        return &add_product < transposed ? m : b, b, m, transposed > ;
+        return &add_product<(transposed ? m : b), b, m, transposed>;
       }
     };
 
@@ -178,24 +177,6 @@ namespace PatchFEM
             }
           result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
         }
-      }
-      return result;
-    }
-
-    /** The entries of @p A in columns that this rank owns. */
-    template <typename Number>
-    HostCSR<Number> owned_block(const HostCSR<Number> &A)
-    {
-      HostCSR<Number> result{A.n_rows, A.n_rows, {0}, {}, {}};
-      for (int i = 0; i < A.n_rows; ++i)
-      {
-        for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
-          if (A.columns[e] < A.n_rows)
-          {
-            result.columns.push_back(A.columns[e]);
-            result.values.push_back(A.values[e]);
-          }
-        result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
       }
       return result;
     }
@@ -263,7 +244,7 @@ namespace PatchFEM
       level->A                                  = &matrix;
       ranks.together([&] {
         SlicedEllpackMatrix<Number> own;
-        own.reinit(place, owned_block(matrix.to_csr_host()), matrix.block_rows(), matrix.block_columns());
+        own.reinit(place, square_block(matrix.to_csr_host()), matrix.block_rows(), matrix.block_columns());
         if (matrix.n_rows() > 0)
           level->aggregates = aggregation.aggregate(static_cast<unsigned int>(levels.size()), own);
       });
@@ -559,7 +540,7 @@ namespace PatchFEM
   {
     // Nodes of ranks before this one, its own, and those of ranks behind it are three stretches of all.
     const Backend    &place = b.backend();
-    const std::size_t n = b.size(), before = everything->first() * (whole.n_rows() > 0 ? whole.block_rows() : 1),
+    const std::size_t n = b.size(), before = everything->first() * whole.block_rows(),
                       behind = whole_b.size() - before - n;
     const auto copy          = [&](Number *to, const Number *from, const std::size_t size) {
       if (size > 0)
@@ -601,7 +582,7 @@ namespace PatchFEM
   template <typename Number>
   std::size_t RankHierarchy<Number>::memory_consumption() const
   {
-    std::size_t bytes = memory_consumption_of(whole, gathered, own_and_others, whole_x, whole_b);
+    std::size_t bytes = memory_consumption_of(whole, gathered, own_and_others, whole_x, whole_b, last_x, last_b);
     for (const std::unique_ptr<Level> &level : levels)
       bytes += memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates, level->P,
                                      level->R, level->coarse, level->x, level->b, level->r);

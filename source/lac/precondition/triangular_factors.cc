@@ -17,25 +17,6 @@ namespace PatchFEM
     /** Beyond this shift the diagonal dominates any matrix but those far from positive definite. */
     constexpr double largest_shift = 1e3;
 
-    /** The entries of @p matrix in columns that this rank owns. */
-    template <typename Number>
-    HostCSR<Number> owned_block(const MatrixBase<Number> &matrix)
-    {
-      const HostCSR<Number> all = matrix.to_csr_host();
-      HostCSR<Number>       result{all.n_rows, all.n_rows, {0}, {}, {}};
-      for (int i = 0; i < all.n_rows; ++i)
-      {
-        for (std::int64_t e = all.row_offsets[i]; e < all.row_offsets[i + 1]; ++e)
-          if (all.columns[e] < all.n_rows)
-          {
-            result.columns.push_back(all.columns[e]);
-            result.values.push_back(all.values[e]);
-          }
-        result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
-      }
-      return result;
-    }
-
     /**
      * @p matrix if it is a SlicedEllpackMatrix of blocks of @p block_size, else @p copy, made of it where it is; of
      * several ranks each has its own rows and columns alone, so that what is made of them is a block of block Jacobi.
@@ -46,7 +27,7 @@ namespace PatchFEM
     {
       if (matrix.partitioner() != nullptr)
       {
-        copy.reinit(matrix.backend(), owned_block(matrix), block_size, block_size);
+        copy.reinit(matrix.backend(), square_block(matrix.to_csr_host()), block_size, block_size);
         return copy;
       }
       const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);

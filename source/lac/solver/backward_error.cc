@@ -18,10 +18,7 @@ namespace PatchFEM
       copy.reinit(A.backend(), A.to_csr_host());
       find(copy);
     }
-    if (A.partitioner() != nullptr)
-      for (const double of_rank : A.partitioner()->communicator().all_gather(double(result)))
-        result = of_rank > result || of_rank != of_rank ? of_rank : result;
-    return result;
+    return A.partitioner() != nullptr ? A.partitioner()->communicator().maximum(result) : result;
   }
 
   template <typename Number>

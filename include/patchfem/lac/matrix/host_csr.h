@@ -31,6 +31,24 @@ namespace PatchFEM
     }
   };
 
+  /** The entries of @p rows in the first n_rows columns: of several ranks those of unknowns that this one owns. */
+  template <typename Number>
+  HostCSR<Number> square_block(const HostCSR<Number> &rows)
+  {
+    HostCSR<Number> result{rows.n_rows, rows.n_rows, {0}, {}, {}};
+    for (int i = 0; i < rows.n_rows; ++i)
+    {
+      for (std::int64_t e = rows.row_offsets[i]; e < rows.row_offsets[i + 1]; ++e)
+        if (rows.columns[e] < rows.n_rows)
+        {
+          result.columns.push_back(rows.columns[e]);
+          result.values.push_back(rows.values[e]);
+        }
+      result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+    }
+    return result;
+  }
+
   /** Throws Error that names the row unless offsets are monotone, columns in range, sorted, unique, and sizes agree. */
   template <typename Number>
   void check_host_csr(const HostCSR<Number> &matrix);

@@ -144,7 +144,7 @@ namespace PatchFEM
     std::unique_ptr<RankHierarchy<Number>> rank_levels; ///< of several ranks, in place of the others: one of both
     std::unique_ptr<RankHierarchy<float>>  single_rank_levels;
 
-    /** initialize() and update() of several ranks; of update() there are no modes. */
+    /** initialize() of several ranks. */
     void initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
                              const NearNullSpace               &near_null,
                              AMGAggregation                    &aggregation,
