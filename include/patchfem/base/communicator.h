@@ -100,6 +100,19 @@ namespace PatchFEM
       return result;
     }
 
+    /** Those of all ranks, one rank's behind the other's. */
+    template <typename T>
+    std::vector<T> concatenate(const std::vector<T> &values) const
+    {
+      std::vector<T> result;
+      for (const Bytes &bytes : all_gather(pack(values)))
+      {
+        const std::vector<T> of_rank = unpack<T>(bytes);
+        result.insert(result.end(), of_rank.begin(), of_rank.end());
+      }
+      return result;
+    }
+
     std::int64_t sum(std::int64_t value) const
     {
       sum(&value, 1);

@@ -70,7 +70,9 @@ namespace PatchFEM
     require(points.size() == std::size_t(graph.n_nodes()) * dim && points.backend() == graph.backend(),
             "The positions of nodes do not fit the nodes of a graph.");
     return choose(graph.backend(), [&](auto where) {
-      return graph_tools::find_short_edges(where, graph, {points.data(), dim}, factor, result);
+      Array<double> reaches;
+      return graph_tools::find_short_edges(where, graph, {points.data(), dim}, factor, Array<double>(), reaches,
+                                           result);
     });
   }
 

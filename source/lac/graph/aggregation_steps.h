@@ -259,11 +259,12 @@ namespace PatchFEM
      * P3, section 5.2: groups around the members of a k-MIS, grown again from their centres @p n_recentrings times;
      * those smaller than @p least are dissolved as long as their nodes touch others, so that components of @p graph
      * that are smaller are groups. @p result has its lists, @p group_graph its graph in @p all. Nodes that are isolated
-     * in @p all become groups of one node if @p with_isolated, else they have none.
+     * in @p all, and in @p across if that has nodes, become groups of one node if @p with_isolated, else they have none.
      */
     void partition(const Backend       &place,
                    const AdjacencyView &graph,
                    const AdjacencyView &all,
+                   const AdjacencyView &across,
                    const int            k,
                    const int            n_recentrings,
                    const bool           with_isolated,
@@ -273,7 +274,7 @@ namespace PatchFEM
                    GroupGraph          &group_graph)
     {
       {
-        Array<std::uint64_t> tuples = draw_tuples(place, all, with_isolated);
+        Array<std::uint64_t> tuples = draw_tuples(place, all, with_isolated, across);
         decide_members(graph, k, tuples);
         result.n_groups = number_flagged(flag_members(tuples), result.group); // members found one group each
       }
@@ -508,8 +509,8 @@ namespace PatchFEM
   void Aggregation::build(
       Here, const Graphs &graphs, const int block_size, const AdditionalData &data, const Array<std::int64_t> &weights)
   {
-    const auto &[pattern, all, strong] = graphs;
-    const Backend &place               = pattern.backend();
+    const auto &[pattern, all, strong, across] = graphs;
+    const Backend &place                       = pattern.backend();
     const int recentrings = data.recentrings == AdditionalData::automatic ? (block_size > 1 ? 1 : 0) : data.recentrings;
 
     const auto take = [&](Groups &groups, Adjacency &graph) {
@@ -524,8 +525,8 @@ namespace PatchFEM
 
     Groups     aggregates, patches;
     GroupGraph joint_graph, pattern_graph, patch_graph;
-    partition(place, strong.view(), all.view(), data.aggregate_distance, recentrings, false,
-              {weights.empty() ? nullptr : weights.data(), 1, 0},
+    partition(place, strong.view(), all.view(), across != nullptr ? across->view() : AdjacencyView(),
+              data.aggregate_distance, recentrings, false, {weights.empty() ? nullptr : weights.data(), 1, 0},
               std::int64_t(data.min_aggregate_size) * (weights.empty() ? 1 : whole_node), aggregates, joint_graph);
     stats              = Statistics();
     stats.n_nodes      = pattern.n_nodes();
@@ -558,8 +559,8 @@ namespace PatchFEM
     Array<std::int64_t>       bytes;
     const PatchBytes          measure{graph.graph.view(), own.data(), edge_bytes, limit};
     const auto                least = static_cast<std::int64_t>(data.min_patch_share * static_cast<double>(limit));
-    partition(place, graph.graph.view(), graph.graph.view(), data.patch_distance, 0, true, {own.data(), 0, edge_bytes},
-              std::max<std::int64_t>(least, 1), patches, patch_graph);
+    partition(place, graph.graph.view(), graph.graph.view(), AdjacencyView(), data.patch_distance, 0, true,
+              {own.data(), 0, edge_bytes}, std::max<std::int64_t>(least, 1), patches, patch_graph);
     if (n_aggregates > 0)
     {
       exchange(measure, patches);

@@ -6,6 +6,7 @@
 #include "kernels/matrix_rows.h"
 
 #include <cmath>
+#include <limits>
 
 /** @file The steps (see run.h) of graph_tools.h. */
 namespace PatchFEM::graph_tools
@@ -53,6 +54,9 @@ namespace PatchFEM::graph_tools
     /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
     constexpr double least_stretched_share = 0.05;
 
+    /// The distance to no node.
+    constexpr double none = std::numeric_limits<double>::max();
+
     /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2
     /// of cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
     constexpr double reach_jump = 3.;
@@ -98,27 +102,94 @@ namespace PatchFEM::graph_tools
     return result;
   }
 
+  template <typename Number, typename Where>
+  Array<int> coupled_rows(Where, const SlicedEllpackMatrix<Number> &A)
+  {
+    const kernels::SlicedEllpackRows<Number> rows{A.view()};
+    Array<int>                               result(A.backend(), rows.n_rows());
+    for_all(A.backend(), rows.n_rows(), [rows, coupled = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      coupled[i] = rows.couples(static_cast<int>(i));
+    });
+    return result;
+  }
+
+  template <typename Number, typename Where>
+  Adjacency edges_across(Where, const SlicedEllpackMatrix<Number> &matrix, const Array<int> &coupled)
+  {
+    const Backend          &place = matrix.backend();
+    const SlicedPatternView A     = matrix.view();
+    Array<int>              counts(place, A.n_rows);
+    for_all(place, A.n_rows,
+            [=, coupled = coupled.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row = static_cast<int>(i);
+              int       n   = 0;
+              for (int k = A.lower_bound(row, A.n_rows); coupled[i] && k < A.row_lengths[row]; ++k)
+                n += coupled[A.column(row, k)] != 0;
+              counts[i] = n;
+            });
+    Array<std::int64_t> offsets;
+    Array<int>          neighbours(place, scan(counts, offsets));
+    for_all(place, A.n_rows,
+            [=, coupled = coupled.data(), offsets = offsets.data(),
+             to = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int    row = static_cast<int>(i);
+              std::int64_t out = offsets[i];
+              for (int k = A.lower_bound(row, A.n_rows); coupled[i] && k < A.row_lengths[row]; ++k)
+                if (coupled[A.column(row, k)])
+                  to[out++] = A.column(row, k);
+            });
+    place.synchronize();
+    Adjacency result;
+    result.reinit(std::move(offsets), std::move(neighbours));
+    return result;
+  }
+
   template <>
-  bool find_short_edges(Here, const Adjacency &all, const NodePoints &at, const double length_factor, Adjacency &result)
+  Array<double> nearest_across(Here, const Adjacency &across, const NodePoints &at)
+  {
+    const AdjacencyView graph = across.view();
+    Array<double>       result(across.backend(), graph.n_nodes);
+    for_all(across.backend(), graph.n_nodes, [=, result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      double nearest = none;
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+      {
+        const double d = at.squared_distance(i, graph.neighbours[e]);
+        nearest        = d < nearest ? d : nearest;
+      }
+      result[i] = nearest;
+    });
+    return result;
+  }
+
+  template <>
+  bool find_short_edges(Here,
+                        const Adjacency     &all,
+                        const NodePoints    &at,
+                        const double         length_factor,
+                        const Array<double> &elsewhere,
+                        Array<double>       &reaches,
+                        Adjacency           &result)
   {
     const Backend      &place  = all.backend();
     const AdjacencyView graph  = all.view();
     const int           n      = graph.n_nodes;
     const double        factor = length_factor * length_factor, jump = reach_jump * reach_jump;
-    Array<double>       least_distances(place, n), reaches(place, n); // squared, as are the factors
+    Array<double>       least_distances(place, n); // squared, as are the factors
     Array<int>          counts(place, n);
     Array<std::int64_t> offsets;
 
     // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within its factor.
-    double *const least = least_distances.data();
+    double *const       least = least_distances.data();
+    const double *const other = elsewhere.empty() ? nullptr : elsewhere.data();
     for_all(place, n, [=, stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      double nearest = 0., farthest = 0.;
+      double nearest = other != nullptr ? other[i] : none, farthest = 0.;
       for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
       {
         const double d = at.squared_distance(i, graph.neighbours[e]);
-        nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
+        nearest        = d < nearest ? d : nearest;
         farthest       = d > farthest ? d : farthest;
       }
+      nearest   = nearest == none ? 0. : nearest;
       int n_far = 0;
       for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
         n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
@@ -126,11 +197,15 @@ namespace PatchFEM::graph_tools
       stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
     });
     if (scan(counts, offsets) < least_stretched_share * n)
+    {
+      reaches.swap(least_distances);
       return false;
+    }
 
     // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are
     // more than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as
     // above a hanging node; it has to stay by itself until its neighbours have as few.
+    reaches.reinit(place, n);
     double *const reach = reaches.data();
     for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       double smallest = least[i];
@@ -167,6 +242,41 @@ namespace PatchFEM::graph_tools
     place.synchronize();
     result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
     return true;
+  }
+
+  template <>
+  Adjacency with_short_across(Here,
+                              const Adjacency     &shorts,
+                              const Adjacency     &across,
+                              const NodePoints    &at,
+                              const double         length_factor,
+                              const Array<double> &reaches)
+  {
+    const Backend      &place = shorts.backend();
+    const AdjacencyView graph = shorts.view(), more = across.view();
+    const ShortEdges    is_short{at, reaches.data(), length_factor * length_factor};
+    Array<int>          counts(place, graph.n_nodes);
+    Array<std::int64_t> offsets;
+    for_all(place, graph.n_nodes, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      int n = static_cast<int>(graph.offsets[i + 1] - graph.offsets[i]);
+      for (std::int64_t e = more.offsets[i]; e < more.offsets[i + 1]; ++e)
+        n += is_short(i, more.neighbours[e]);
+      counts[i] = n;
+    });
+    Array<int> neighbours(place, scan(counts, offsets));
+    for_all(place, graph.n_nodes,
+            [=, offsets = offsets.data(), to = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              std::int64_t out = offsets[i];
+              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                to[out++] = graph.neighbours[e];
+              for (std::int64_t e = more.offsets[i]; e < more.offsets[i + 1]; ++e)
+                if (is_short(i, more.neighbours[e]))
+                  to[out++] = more.neighbours[e];
+            });
+    place.synchronize();
+    Adjacency result;
+    result.reinit(std::move(offsets), std::move(neighbours));
+    return result;
   }
 
   template <>
@@ -234,6 +344,12 @@ namespace PatchFEM::graph_tools
     return centroids;
   }
 
+#define INSTANTIATE(Number)                                                    \
+  template Array<int> coupled_rows(Here, const SlicedEllpackMatrix<Number> &); \
+  template Adjacency  edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &);
+  INSTANTIATE(float)
+  INSTANTIATE(double)
+#undef INSTANTIATE
 #define INSTANTIATE(Rows) template Adjacency read_rows(Here, const Backend &, const Rows &, double)
   INSTANTIATE(kernels::PatternRows);
   INSTANTIATE(kernels::SlicedEllpackRows<float>);

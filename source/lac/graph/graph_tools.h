@@ -75,9 +75,40 @@ namespace PatchFEM::graph_tools
   template <typename Rows, typename Where>
   Adjacency read_rows(Where, const Backend &place, const Rows &rows, double threshold);
 
-  /** See the functions of these names in adjacency.h. */
+  /** [row], whether it couples to others (see matrix_rows.h). */
+  template <typename Number, typename Where>
+  Array<int> coupled_rows(Where, const SlicedEllpackMatrix<Number> &A);
+
+  /** Edges of rows of @p A that couple to columns behind those of rows that do; @p coupled is [column]. */
+  template <typename Number, typename Where>
+  Adjacency edges_across(Where, const SlicedEllpackMatrix<Number> &A, const Array<int> &coupled);
+
+  /** Of each node the least squared distance along edges @p across; the largest number there is of one without. */
   template <typename Where>
-  bool find_short_edges(Where, const Adjacency &graph, const NodePoints &at, double factor, Adjacency &result);
+  Array<double> nearest_across(Where, const Adjacency &across, const NodePoints &at);
+
+  /**
+   * See the functions of these names in adjacency.h. Reaches are squared. @p elsewhere, of nodes
+   * that @p graph does not have, see nearest_across(), may be empty.
+   */
+  template <typename Where>
+  bool find_short_edges(Where,
+                        const Adjacency     &graph,
+                        const NodePoints    &at,
+                        double               factor,
+                        const Array<double> &elsewhere,
+                        Array<double>       &reaches,
+                        Adjacency           &result);
+
+  /** @p shorts and, behind each node's neighbours, those along edges @p across that are as near. */
+  template <typename Where>
+  Adjacency with_short_across(Where,
+                              const Adjacency     &shorts,
+                              const Adjacency     &across,
+                              const NodePoints    &at,
+                              double               factor,
+                              const Array<double> &reaches);
+
   template <typename Where>
   int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 

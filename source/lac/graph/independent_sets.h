@@ -37,12 +37,15 @@ namespace PatchFEM::graph_tools
 
   namespace
   {
-    /** Random priorities. Nodes that are isolated in @p all stay outside unless they are asked for. */
-    Array<std::uint64_t> draw_tuples(const Backend &place, const AdjacencyView &all, const bool with_isolated)
+    /** Random priorities. Nodes that are isolated in @p all and, if given, in @p also stay outside unless wanted. */
+    Array<std::uint64_t> draw_tuples(const Backend       &place,
+                                     const AdjacencyView &all,
+                                     const bool           with_isolated,
+                                     const AdjacencyView &also = {})
     {
       Array<std::uint64_t> result(place, all.n_nodes);
       for_all(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-        const bool out = all.is_isolated(i) && !with_isolated;
+        const bool out = all.is_isolated(i) && !with_isolated && (also.n_nodes == 0 || also.is_isolated(i));
         tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
       });
       return result;

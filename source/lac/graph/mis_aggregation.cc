@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rank_edges.h"
+
 #include "graph_tools.h"
 
 #include <patchfem/lac/graph/mis_aggregation.h>
@@ -24,6 +26,16 @@ namespace PatchFEM
     /// long as the shortest, as of cells 2 : 1, are long in space, where that takes 13 steps in place of 16, and short
     /// in the plane, where it takes 25 in place of 41.
     constexpr double rounding_of_lengths = 1e-6;
+
+    /** Nodes without neighbours. */
+    int n_alone(const Adjacency &graph)
+    {
+      const std::vector<std::int64_t> offsets = graph.offsets().to_vector();
+      int                             n       = 0;
+      for (std::size_t i = 1; i < offsets.size(); ++i)
+        n += offsets[i] == offsets[i - 1];
+      return n;
+    }
 
     /// See graph_tools::line_weights(). A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are
     /// needed everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of
@@ -60,47 +72,66 @@ namespace PatchFEM
     require(level <= aggregations.size(), "Aggregates of level ", level,
             " were asked for before those of the level above.");
     aggregations.resize(level);
+    edges_across.resize(level);
     Aggregation::AdditionalData parameters = data;
     parameters.patches                     = data.patches || patches_wanted;
     parameters.bytes_per_value             = sizeof(Number);
     if (patches_wanted)
       parameters.patch_storage = patch_storage;
-    const bool follow     = level > 0 && aggregations.back().aggregate_graph().n_edges() > 0;
-    const bool by_entries = level == 0 && data.strength_threshold != 0.;
-    Adjacency  pattern, strong;
+    const Partitioner *const ranks = A.partitioner().get();
+    const auto of_all = [&](const std::int64_t n) { return ranks != nullptr ? ranks->communicator().sum(n) : n; };
+    const unsigned int depth      = level + levels_above;
+    const Adjacency   &above      = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
+    const bool         follow     = depth > 0 && of_all(above.n_edges()) > 0;
+    const bool         by_entries = depth == 0 && data.strength_threshold != 0.;
+    Adjacency          pattern, strong, across;
     if (!follow || parameters.patches)
       pattern.reinit(A);
     if (by_entries)
     {
       strong.reinit(A, data.strength_threshold);
-      require(strong.n_edges() > 0 || pattern.n_edges() == 0,
+      require(of_all(strong.n_edges()) > 0 || of_all(pattern.n_edges()) == 0,
               "no two nodes are coupled strongly enough for a common aggregate; lower the strength threshold of ",
               std::to_string(data.strength_threshold), ".");
     }
-    const Adjacency &all = follow ? aggregations.back().aggregate_graph() : by_entries ? strong : pattern;
+    if (ranks != nullptr)
+    {
+      across =
+          level > 0 && follow ? rank_edges::across(A.backend(), *ranks, edges_across.back()) : rank_edges::across(A);
+      n_coordinates = static_cast<int>(ranks->communicator().maximum(std::int64_t(n_coordinates))); // some have no node
+    }
+    const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
-    const bool by_distance = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
-                             find_short_edges(all, n_coordinates, points, factor, strong);
+    const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries;
+    Adjacency  short_edges; // with those to nodes of other ranks
+    const bool by_distance =
+        distances_count &&
+        (ranks != nullptr ? find_short_edges_on_ranks(*ranks, all, across, factor, strong, short_edges)
+                          : find_short_edges(all, n_coordinates, points, factor, strong));
     const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
     const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
     const auto       reinit = [&](const Adjacency &graph, const bool in_lines) {
-      const Aggregation::AdditionalData of_level = smaller(parameters, level, graph, in_lines, A.block_rows());
+      const Aggregation::AdditionalData of_level = smaller(parameters, depth, graph, in_lines, A.block_rows());
       Array<std::int64_t>               weights;
-      if (by_distance || (level > 0 && A.block_rows() > 1))
+      if (by_distance || (depth > 0 && A.block_rows() > 1))
       {
-        const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, level == 0 ? 4 : 3);
+        const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, depth == 0 ? 4 : 3);
         weights = choose(A.backend(), [&](auto where) {
           return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates},
                                                  {least, most, line_share});
         });
       }
-      next.reinit({stored, all, graph}, A.block_rows(), of_level, weights);
+      next.reinit({stored, all, graph, ranks != nullptr ? &across : nullptr}, A.block_rows(), of_level, weights);
     };
     if (by_distance)
       reinit(strong, mostly_lines);
-    const bool along_short_edges = by_distance && next.n_aggregates() <= most_aggregates * all.n_nodes();
+    // Nodes all of whose short edges are cut by a border of ranks stay alone, and tell nothing of the mesh.
+    const int    n_cut   = by_distance && ranks != nullptr ? n_alone(strong) - n_alone(short_edges) : 0;
+    const auto   share   = of_all(by_distance ? next.n_aggregates() - n_cut : 0);
+    const double largest = most_aggregates * static_cast<double>(of_all(by_distance ? all.n_nodes() - n_cut : 0));
+    const bool   along_short_edges = by_distance && static_cast<double>(share) <= largest;
     if (!along_short_edges)
       reinit(all, false);
     if (n_coordinates > 0)
@@ -108,14 +139,51 @@ namespace PatchFEM
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
                                            {points.data(), n_coordinates});
       });
+    edges_across.emplace_back();
+    if (ranks != nullptr)
+      edges_across.back() = rank_edges::between_aggregates(*ranks, across, next.aggregate_of_node());
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
     if (along_short_edges)
-      lists.set_short_edges(std::move(strong));
+      lists.set_short_edges(ranks != nullptr ? std::move(short_edges) : std::move(strong));
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
+  }
+
+  /** What find_short_edges() does to @p own ones, of which @p short_edges have more, to nodes of other ranks. */
+  bool MISAggregation::find_short_edges_on_ranks(const Partitioner &nodes,
+                                                 const Adjacency   &all,
+                                                 const Adjacency   &across,
+                                                 const double       factor,
+                                                 Adjacency         &own,
+                                                 Adjacency         &short_edges) const
+  {
+    const Backend      &place = all.backend();
+    const Array<double> here  = rank_edges::with_ghosts(place, nodes, points, n_coordinates);
+    return choose(place, [&](auto where) {
+      const graph_tools::NodePoints at{here.data(), n_coordinates};
+      const Array<double>           elsewhere = graph_tools::nearest_across(where, across, at);
+      Array<double>                 reaches;
+      const bool fewer = graph_tools::find_short_edges(where, all, at, factor, elsewhere, reaches, own);
+      reaches          = rank_edges::with_ghosts(place, nodes, reaches);
+      if (fewer)
+        short_edges = graph_tools::with_short_across(where, own, across, at, factor, reaches);
+      return fewer;
+    });
+  }
+
+  std::unique_ptr<AMGAggregation> MISAggregation::gather(const unsigned int level, const Partitioner &nodes) const
+  {
+    auto result = std::make_unique<MISAggregation>(data);
+    if (level == 0)
+      return result;
+    const Adjacency &own = aggregations[level - 1].aggregate_graph();
+    result->levels_above = level;
+    result->graph_above =
+        rank_edges::of_all_ranks(nodes, own, rank_edges::across(own.backend(), nodes, edges_across[level - 1]));
+    return result;
   }
 
   void MISAggregation::know_points(const int dim, const Array<double> &node_points)

@@ -95,9 +95,10 @@ namespace PatchFEM
     /** Of the same nodes. On coarse levels, where A is wider, P3 takes the last level's aggregate graph for @p all. */
     struct Graphs
     {
-      const Adjacency &pattern; ///< which blocks a matrix has and so what patches take
-      const Adjacency &all;     ///< what aggregate_graph() is made of; nodes isolated there have no aggregate
-      const Adjacency &strong;  ///< those edges of it along which aggregates grow
+      const Adjacency &pattern;          ///< which blocks a matrix has and so what patches take
+      const Adjacency &all;              ///< what aggregate_graph() is made of; nodes isolated there have no aggregate
+      const Adjacency &strong;           ///< those edges of it along which aggregates grow
+      const Adjacency *across = nullptr; ///< to nodes of other ranks: a node that has such is not isolated
     };
 
     /** With @p weights [node] aggregates are large enough at a sum of min_aggregate_size graph_tools::whole_node. */

@@ -8,6 +8,14 @@
 
 namespace PatchFEM
 {
+  /** An edge of a graph from a node of this rank to one of another. */
+  struct RankEdge
+  {
+    int                node;
+    Partitioner::Ghost other;
+    int                weight;
+  };
+
   /**
    * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest
    * level neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the
@@ -17,6 +25,9 @@ namespace PatchFEM
    * Where positions of the nodes are known, aggregates grow along short edges only (find_short_edges()), on every level
    * anew, the finest one too unless there is a strength threshold: coarse nodes are at the centroids of their
    * aggregates, and their graph is that of all edges.
+   *
+   * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
+   * it is decided which edges are short, and prolongators are smoothed along them.
    */
   class MISAggregation : public AMGAggregation
   {
@@ -43,19 +54,29 @@ namespace PatchFEM
     void know_points(int dim, const Array<double> &points) override;
 
     std::unique_ptr<AMGAggregation> restart() const override { return std::make_unique<MISAggregation>(data); }
+    std::unique_ptr<AMGAggregation> gather(unsigned int level, const Partitioner &nodes) const override;
 
     /** What was made for each level so far. */
     const std::vector<Aggregation> &levels() const { return aggregations; }
 
   private:
-    Aggregation::AdditionalData data;
-    bool                        patches_wanted = false;
-    PatchStorage                patch_storage  = PatchStorage::both;
-    std::vector<Aggregation>    aggregations;
-    int                         n_coordinates = 0; ///< 0: positions are not known
-    Array<double>               points;            ///< of the nodes of the next level, [node][n_coordinates]
+    Aggregation::AdditionalData        data;
+    bool                               patches_wanted = false;
+    PatchStorage                       patch_storage  = PatchStorage::both;
+    std::vector<Aggregation>           aggregations;
+    std::vector<std::vector<RankEdge>> edges_across;      ///< of the graph of aggregates of each level
+    unsigned int                       levels_above = 0;  ///< of the hierarchy that gather() continues
+    Adjacency                          graph_above;       ///< of the aggregates of the last of these
+    int                                n_coordinates = 0; ///< 0: positions are not known
+    Array<double>                      points;            ///< of the nodes of the next level, [node][n_coordinates]
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
+    bool           find_short_edges_on_ranks(const Partitioner &nodes,
+                                             const Adjacency   &all,
+                                             const Adjacency   &across,
+                                             double             factor,
+                                             Adjacency         &own,
+                                             Adjacency         &short_edges) const;
   };
 } // namespace PatchFEM

@@ -21,7 +21,10 @@ namespace PatchFEM
   public:
     virtual ~AMGAggregation() = default;
 
-    /** The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. */
+    /**
+     * The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. Of several
+     * ranks each makes aggregates of the nodes of its rows; that is collective.
+     */
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;
 
@@ -33,6 +36,12 @@ namespace PatchFEM
 
     /** One with the same parameters for another hierarchy; nullptr if there is none. */
     virtual std::unique_ptr<AMGAggregation> restart() const { return nullptr; }
+
+    /** Collective: one that goes on from @p level, its level 0, with the @p nodes of all ranks in their order. */
+    virtual std::unique_ptr<AMGAggregation> gather(unsigned int /*level*/, const Partitioner & /*nodes*/) const
+    {
+      return restart();
+    }
   };
 
   /** The levels of smoothed aggregation and their cycle. The finest matrix must outlive it. Errors name the level. */

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rank_edges.h"
+
+#include "graph_tools.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace PatchFEM::rank_edges
+{
+  template <typename Number>
+  Adjacency across(const SlicedEllpackMatrix<Number> &A)
+  {
+    return choose(A.backend(), [&](auto where) {
+      const Array<int> coupled = with_ghosts(A.backend(), *A.partitioner(), graph_tools::coupled_rows(where, A));
+      return graph_tools::edges_across(where, A, coupled);
+    });
+  }
+
+  Adjacency across(const Backend &place, const Partitioner &nodes, const std::vector<RankEdge> &edges)
+  {
+    std::vector<std::int64_t>              offsets(nodes.n_owned() + 1, 0);
+    std::vector<int>                       neighbours, weights;
+    const std::vector<Partitioner::Ghost> &ghosts = nodes.ghosts();
+    for (const RankEdge &edge : edges) // by node and ghost
+    {
+      const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), edge.other);
+      require(at != ghosts.end() && *at == edge.other, "A coarse matrix lacks neighbours of its graph.");
+      neighbours.push_back(nodes.n_owned() + static_cast<int>(at - ghosts.begin()));
+      weights.push_back(edge.weight);
+      offsets[edge.node + 1] = static_cast<std::int64_t>(neighbours.size());
+    }
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+      offsets[i] = std::max(offsets[i], offsets[i - 1]);
+    Adjacency result;
+    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours), Array<int>(place, weights));
+    return result;
+  }
+
+  namespace
+  {
+    /** A graph in host memory. */
+    struct HostGraph
+    {
+      std::vector<std::int64_t> offsets;
+      std::vector<int>          neighbours, weights;
+
+      explicit HostGraph(const Adjacency &graph)
+          : offsets(graph.offsets().to_vector()), neighbours(graph.neighbours().to_vector()),
+            weights(graph.weights().to_vector())
+      {}
+      int weight(const std::int64_t e) const { return weights.empty() ? 1 : weights[e]; }
+    };
+  } // namespace
+
+  std::vector<RankEdge>
+  between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node)
+  {
+    const HostGraph  graph(across);
+    std::vector<int> aggregate = aggregate_of_node.to_vector();
+    aggregate.resize(nodes.n_local());
+    nodes.update_ghosts(aggregate.data());
+    std::vector<RankEdge> result;
+    for (int i = 0; i < nodes.n_owned(); ++i)
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        if (const int j = graph.neighbours[e]; aggregate[i] >= 0 && aggregate[j] >= 0)
+          result.push_back({aggregate[i], {nodes.ghosts()[j - nodes.n_owned()].rank, aggregate[j]}, graph.weight(e)});
+    const auto key = [](const RankEdge &edge) { return std::tuple(edge.node, edge.other.rank, edge.other.index); };
+    std::sort(result.begin(), result.end(), [&](const RankEdge &a, const RankEdge &b) { return key(a) < key(b); });
+    std::size_t n = 0;
+    for (const RankEdge &edge : result)
+      if (n > 0 && key(result[n - 1]) == key(edge))
+        result[n - 1].weight += edge.weight;
+      else
+        result[n++] = edge;
+    result.resize(n);
+    return result;
+  }
+
+  Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across)
+  {
+    const HostGraph                  inside(own), outside(across);
+    std::vector<int>                 lengths, neighbours, weights;
+    std::vector<std::pair<int, int>> row; // neighbour, weight
+    for (int i = 0; i < nodes.n_owned(); ++i)
+    {
+      row.clear();
+      for (const HostGraph *graph : {&inside, &outside})
+        for (std::int64_t e = graph->offsets[i]; e < graph->offsets[i + 1]; ++e)
+          row.emplace_back(static_cast<int>(nodes.global(graph->neighbours[e])), graph->weight(e));
+      std::sort(row.begin(), row.end());
+      lengths.push_back(static_cast<int>(row.size()));
+      for (const auto &[neighbour, weight] : row)
+      {
+        neighbours.push_back(neighbour);
+        weights.push_back(weight);
+      }
+    }
+    std::vector<std::int64_t> offsets(1, 0);
+    for (const int length : nodes.communicator().concatenate(lengths))
+      offsets.push_back(offsets.back() + length);
+    const Backend &place = own.backend();
+    Adjacency      result;
+    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, nodes.communicator().concatenate(neighbours)),
+                  Array<int>(place, nodes.communicator().concatenate(weights)));
+    return result;
+  }
+
+  template Adjacency across(const SlicedEllpackMatrix<float> &);
+  template Adjacency across(const SlicedEllpackMatrix<double> &);
+} // namespace PatchFEM::rank_edges

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/lac/graph/adjacency.h>
+#include <patchfem/lac/graph/mis_aggregation.h>
+
+/**
+ * @file Edges of a graph that lead to nodes of other ranks. As an Adjacency `across` they are, of each owned node, the
+ * local numbers of ghosts; the graph of owned nodes alone is another one. All functions are collective.
+ */
+namespace PatchFEM::rank_edges
+{
+  /** Those of a matrix: its blocks between rows that couple, on its back end. */
+  template <typename Number>
+  Adjacency across(const SlicedEllpackMatrix<Number> &A);
+
+  /** Of @p nodes, which have the ghosts of all @p edges, on @p place. */
+  Adjacency across(const Backend &place, const Partitioner &nodes, const std::vector<RankEdge> &edges);
+
+  /** Those of the graph of aggregates, which weigh what the edges @p across between their nodes do. */
+  std::vector<RankEdge>
+  between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node);
+
+  /** The graph of all nodes of all ranks, in the order of ranks, everywhere. */
+  Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across);
+
+  /** @p values of all nodes here, [node][width], from those of owned ones. */
+  template <typename T>
+  Array<T> with_ghosts(const Backend &place, const Partitioner &nodes, const Array<T> &values, const int width = 1)
+  {
+    std::vector<T> of_all = values.to_vector();
+    of_all.resize(std::size_t(nodes.n_local()) * width);
+    nodes.update_ghosts(of_all.data(), width);
+    return Array<T>(place, of_all);
+  }
+} // namespace PatchFEM::rank_edges
