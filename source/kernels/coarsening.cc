@@ -65,7 +65,7 @@ namespace PatchFEM::kernels
     const BlockDiagonalView<Number> &D     = Q.D;
     const double                     omega = Q.omega[0];
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {
-      for_shares(view.P.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
+      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
         RowSums work(view.P.n_columns, std::size_t(view.P_width) * view.n_c * view.n_m);
         for (int i = int(begin); i < int(end); ++i)
         {
@@ -102,7 +102,7 @@ namespace PatchFEM::kernels
   {
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {
       for_shares(rows.last - rows.first, [&](const std::int64_t begin, const std::int64_t end) {
-        RowSums work(view.P.n_columns, std::size_t(view.AP_width) * view.n_c * view.n_m);
+        RowSums work(view.AP.n_columns, std::size_t(view.AP_width) * view.n_c * view.n_m);
         for (int i = rows.first + int(begin); i < rows.first + int(end); ++i)
         {
           const coarsening::MatrixProlongatorRow<static_nc, static_nm, Number> row(view, rows, i);
@@ -124,7 +124,7 @@ namespace PatchFEM::kernels
     const SlicedEllpackView<Number> &C = view.C;
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {
       for_pieces(C.n_rows, 16, [&](const auto &next) {
-        RowSums work(C.n_columns, std::size_t(view.C_width) * view.n_m * view.n_m);
+        RowSums work(view.C_pattern.n_columns, std::size_t(view.C_width) * view.n_m * view.n_m);
         next([&](const std::int64_t i) {
           const coarsening::CoarseRow<static_nc, static_nm, Number> row(view, rows, static_cast<int>(i), 0);
           work.compute<static_nm, static_nc, static_nm>(row);

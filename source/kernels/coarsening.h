@@ -140,6 +140,7 @@ namespace PatchFEM::kernels
     SparsityView              C_pattern; ///< of R A P
     SlicedEllpackView<Number> C;
     int                       P_width, AP_width, C_width; ///< longest rows
+    int                       first_whole;                ///< rows of A P from here on are needed whole, by other ranks
   };
 
   /** What P = (I - omega D^-1 A) Q is made of beside A; all is memory of the back end. */
@@ -462,9 +463,11 @@ namespace PatchFEM::kernels
       {
         const std::int64_t first = view.P.row_offsets[i];
         this->result             = block_row(view.AP, i, rows.first, this->n_c(), this->n_m());
-        this->begin              = first == view.P.row_offsets[i + 1]
-                                       ? this->result.n_blocks
-                                       : search(this->result.columns, 0, this->result.n_blocks, view.P.columns[first]);
+        if (i >= view.first_whole)
+          return;
+        this->begin = first == view.P.row_offsets[i + 1]
+                          ? this->result.n_blocks
+                          : search(this->result.columns, 0, this->result.n_blocks, view.P.columns[first]);
       }
 
       PATCHFEM_INLINE BlockRow right(const int k, BlockPosition &) const

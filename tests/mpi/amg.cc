@@ -50,13 +50,19 @@ namespace
   }
 
   template <typename Form>
-  void check(ElementTables tables, const std::string &what)
+  void check(ElementTables tables, const std::string &what, const double width = 1.)
   {
     hold(tables);
-    const auto          communicator = rank_tables::world();
-    const ElementTables own =
-        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
-    const System<Form> all(Backend(), tables);
+    const auto             communicator = rank_tables::world();
+    const std::vector<int> owners       = rank_tables::owners(tables, communicator->size());
+    if (width != 1.) // and regular: cells of random widths are another matter
+    {
+      const double n = std::round(std::cbrt(static_cast<double>(tables.n_nodes))) - 1.;
+      for (std::size_t i = 0; i < tables.points.size(); ++i)
+        tables.points[i] = std::round(tables.points[i] * n) / n * (i % 3 == 0 ? width : 1.);
+    }
+    const ElementTables own = rank_tables::part(tables, owners, communicator);
+    const System<Form>  all(Backend(), tables);
     for (const BackendKind kind : {BackendKind::host, BackendKind::emulated_device})
     {
       const System<Form> ours(Backend(kind), own);
@@ -87,5 +93,16 @@ namespace
     check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace, hexahedra");
     check<Laplace<3>>(synthetic::cube_of_tetrahedra(12, 1, true), "Laplace, tetrahedra");
     check<Elasticity<3>>(synthetic::cube_of_hexahedra(10, 3), "elasticity, hexahedra");
+  }
+
+  /** Borders of ranks cut short edges: which edges are short is to be seen from those that are cut, too. */
+  TEST(MultigridOfRanks, FollowsShortEdges)
+  {
+    for (const double width : {0.1, 0.01})
+    {
+      const std::string shape = ", cells of 1 : " + std::to_string(static_cast<int>(1. / width));
+      check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace" + shape, width);
+      check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity" + shape, width);
+    }
   }
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "multigrid_tools.h"
+#include "of_ranks.h"
 
 #include "kernels/coarsening.h"
 #include "kernels/dense_spd.h"
@@ -201,7 +201,7 @@ namespace PatchFEM::multigrid
               const int row  = static_cast<int>(i);
               bool      good = has(row, row);
               for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
-                good = good && has(A.columns[e], row);
+                good = good && (A.columns[e] >= A.n_rows || has(A.columns[e], row));
               if (!good)
                 kernels::atomic_min(first_row, row);
             });
@@ -379,39 +379,48 @@ namespace PatchFEM
     const bool               folded = aggregates.stretched();
     const CompressedPattern &whole  = folded ? whole_pattern : P_pattern;
     const int                nc = P.block_rows(), nm = P.block_columns();
+    const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;
+    const Array<int> &aggregate_of_node = of_ranks ? of_ranks->aggregate_of_node : aggregates.aggregate_of_node();
     multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
     Array<Number> P_values(place, whole.columns.size() * nc * nm);
     {
       // Half as many bytes to read 27 times where Q comes in single precision.
-      Array<Number> single;
+      Array<Number> copy;
       const Number *Q = nullptr;
-      if constexpr (std::is_same<Number, double>::value)
+      if (nodes != nullptr)
+        copy = OfRanks::with_ghosts<Number>(*nodes, place, tentative.values(), nc * nm);
+      else if constexpr (std::is_same<Number, double>::value)
         Q = tentative.values().data();
       else
       {
-        single.reinit(place, tentative.values().size());
-        launch(place, [&](const Here here) {
-          kernels::convert(here, single.size(), tentative.values().data(), single.data());
-        });
-        Q = single.data();
+        copy.reinit(place, tentative.values().size());
+        launch(place,
+               [&](const Here here) { kernels::convert(here, copy.size(), tentative.values().data(), copy.data()); });
       }
+      if (Q == nullptr)
+        Q = copy.data();
       kernels::CoarseningView<Number> all = view(A, P_values.data());
       all.P                               = whole.view();
       all.P_width                         = whole.width;
       launch(place, [&](const Here here) {
-        kernels::prolongator(here, all,
-                             kernels::TentativeView<Number>{aggregates.aggregate_of_node().data(), Q,
-                                                            *D_inverse.block_diagonal(), omega.data()});
+        kernels::prolongator(
+            here, all,
+            kernels::TentativeView<Number>{aggregate_of_node.data(), Q, *D_inverse.block_diagonal(), omega.data()});
       });
     }
+    Array<double> modes;
+    if (nodes != nullptr)
+      modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, folded);
     if (folded)
     {
       Array<Number> kept(place, P_pattern.columns.size() * nc * nm);
-      multigrid::fold_blocks(where, whole_pattern, P_pattern, aggregates.aggregate_of_node(), tentative.coarse_modes(),
-                             nc, nm, P_values, kept);
+      multigrid::fold_blocks(where, whole_pattern, P_pattern, aggregate_of_node,
+                             nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, P_values, kept);
       P_values.swap(kept);
       place.synchronize();
     }
+    if (nodes != nullptr)
+      of_ranks->rows_of_P.update(*nodes, 0, nc, nm, place, P_values.data());
 
     const kernels::CoarseningView<Number> all     = view(A, P_values.data());
     const SparsityView                    pattern = all.P;
@@ -445,20 +454,28 @@ namespace PatchFEM
     });
 
     // The coarse matrix, its upper half by stretches of A P.
-    if (stretch_entries == 0)
+    if (stretch_entries == 0 && nodes == nullptr)
       return;
     Array<Number> product(place, stretch_entries * nc * nm);
     coarse                = Number(0);
     const int     n_parts = kernels::n_coarse_parts(where, C.n_rows);
     Array<double> partial(place, n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(nm) * nm);
-    for (int first = 0; first < pattern.n_rows; first += stretch_rows)
+    for (int first = 0; first < n_in_stretches; first += stretch_rows)
     {
-      const kernels::ProductStretch<Number> rows{first, std::min(pattern.n_rows, first + stretch_rows), product.data(),
+      const kernels::ProductStretch<Number> rows{first, std::min(n_in_stretches, first + stretch_rows), product.data(),
                                                  n_parts, partial.data()};
       launch(place, [&](const Here here) {
         kernels::matrix_prolongator(here, all, rows);
         kernels::coarse_matrix(here, all, rows);
       });
+    }
+    if (nodes != nullptr)
+    {
+      kernels::ProductStretch<Number> rows{n_in_stretches, nodes->n_owned(), product.data(), n_parts, partial.data()};
+      launch(place, [&](const Here here) { kernels::matrix_prolongator(here, all, rows); });
+      of_ranks->rows_of_product.update(*nodes, rows.first, nc, nm, place, rows.values);
+      rows.last = nodes->n_local();
+      launch(place, [&](const Here here) { kernels::coarse_matrix(here, all, rows); });
     }
     for_all(place, n_slots(C, all.C_width),
             [=, width = all.C_width, dropped = tentative.dropped().data()] PATCHFEM_DEVICE(const std::int64_t index) {

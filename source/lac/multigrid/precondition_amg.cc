@@ -162,6 +162,7 @@ namespace PatchFEM
       if (additional_data.single_precision)
       {
         single_rank_levels = std::make_unique<RankHierarchy<float>>();
+        single_rank_levels->monitor(end_of_phase);
         // Errors are those of all ranks, and so is the way out of them.
         reason = reason_of<Error>([&]() {
           A.partitioner()->communicator().together([&] { require_single_range(A); });
@@ -182,6 +183,7 @@ namespace PatchFEM
       }
     const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
     rank_levels                                 = std::make_unique<RankHierarchy<Number>>();
+    rank_levels->monitor(end_of_phase);
     rank_levels->initialize(A, near_null, again ? *again : aggregation, additional_data);
   }
 
@@ -366,6 +368,10 @@ namespace PatchFEM
     end_of_phase = function;
     levels.monitor(function);
     single_levels.monitor(function);
+    if (rank_levels)
+      rank_levels->monitor(function);
+    if (single_rank_levels)
+      single_rank_levels->monitor(function);
   }
 
   template <typename Number>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "multigrid_tools.h"
+#include "of_ranks.h"
 
 #include "kernels/coarsening.h"
 
@@ -57,9 +57,14 @@ namespace PatchFEM
     const Backend &place        = A.backend();
     const int      n_components = A.block_rows(), n_nodes = A.n_rows() / n_components;
     const int      n_aggregates = aggregates.n_aggregates();
-    require(A.block_columns() == n_components && A.n_columns() == A.n_rows(), "A hierarchy needs a square matrix.");
+    require(A.block_columns() == n_components && (A.n_columns() == A.n_rows() || A.partitioner() != nullptr),
+            "A hierarchy needs a square matrix.");
     require(aggregates.aggregate_of_node().size() == std::size_t(n_nodes), "Aggregates of ",
             aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ", n_nodes, " block rows.");
+    of_ranks.reset();
+    omega.reinit(place, 1);
+    if (A.partitioner() != nullptr)
+      return reinit_on_ranks(A, aggregates, n_modes);
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
     P_pattern     = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
     whole_pattern = CompressedPattern();
@@ -86,27 +91,96 @@ namespace PatchFEM
             "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
     coarse.reinit(place, coarse_pattern.view(), n_modes, n_modes);
     plan_stretches(A);
-    omega.reinit(place, 1);
+    place.synchronize();
+  }
+
+  template <typename Number>
+  void SmoothedAggregation<Number>::reinit_on_ranks(const SlicedEllpackMatrix<Number> &A,
+                                                    const AggregateLists              &aggregates,
+                                                    const int                          n_modes)
+  {
+    const Backend     &place        = A.backend();
+    const Partitioner &nodes        = *A.partitioner();
+    const int          n_components = A.block_rows(), n_nodes = nodes.n_owned();
+    const int          n_aggregates = aggregates.n_aggregates();
+    const bool         folded       = aggregates.stretched();
+    of_ranks                        = std::make_shared<OfRanks>();
+    CoarseNumbers    numbers(nodes.communicator(), n_aggregates);
+    std::vector<int> aggregate_of_node = of_ranks->know_aggregates(nodes, aggregates, numbers);
+    of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
+
+    // Patterns; the columns of each know more coarse nodes of others than the ones before.
+    const int *aggregate = of_ranks->aggregate_of_node.data();
+    P_pattern            = compress(place, n_nodes, numbers.n(), kernels::ProlongatorRows{A.view(), aggregate});
+    whole_pattern        = CompressedPattern();
+    if (folded)
+    {
+      whole_pattern = std::move(P_pattern);
+      P_pattern     = compress(place, n_nodes, numbers.n(),
+                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
+    }
+    const auto know = [&](const std::vector<int> &new_numbers, CompressedPattern *pattern) {
+      for (int &i : aggregate_of_node)
+        i = i < 0 ? i : new_numbers[i];
+      if (pattern != nullptr)
+        *pattern = renumbered(*pattern, pattern->n_rows, new_numbers, numbers.n());
+      if (folded)
+        whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
+    };
+    know(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
+    product_pattern = compress(place, n_nodes, numbers.n(), kernels::ProductRows{A.view(), P_pattern.view()});
+    know(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
+    of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
+    {
+      CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
+      transposed.n_rows            = n_aggregates; // those of others are behind
+      R.reinit(place, transposed.view(), n_modes, n_components);
+      R.set_partitioner(A.partitioner());
+      R_width = transposed.width;
+    }
+    coarse_pattern = compress(place, n_aggregates, numbers.n(), kernels::CoarseRows{R.view(), product_pattern.view()});
+    nodes.communicator().together([&] {
+      const int first_row =
+          choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
+      require(first_row == INT_MAX,
+              "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
+    });
+
+    // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
+    std::vector<Partitioner::Ghost> ghosts;
+    const std::vector<int> final_numbers = of_ranks->used_numbers(numbers, n_nodes, P_pattern, coarse_pattern, ghosts);
+    const int              n_columns     = n_aggregates + static_cast<int>(ghosts.size());
+    const auto             coarse_nodes =
+        std::make_shared<const Partitioner>(nodes.shared_communicator(), n_aggregates, std::move(ghosts));
+    P.reinit(place, renumbered(P_pattern, n_nodes, final_numbers, n_columns).view(), n_components, n_modes);
+    coarse.reinit(place, renumbered(coarse_pattern, n_aggregates, final_numbers, n_columns).view(), n_modes, n_modes);
+    P.set_partitioner(coarse_nodes);
+    coarse.set_partitioner(coarse_nodes);
+    plan_stretches(A);
     place.synchronize();
   }
 
   template <typename Number>
   void SmoothedAggregation<Number>::plan_stretches(const SlicedEllpackMatrix<Number> &A)
   {
-    const std::int64_t n = product_pattern.n_rows, n_blocks = product_pattern.columns.size();
     const std::int64_t limit = std::max(least_stretch_bytes, std::int64_t(A.n_stored_elements() * sizeof(Number) / 3));
-    const std::int64_t bytes = n_blocks * P.block_rows() * P.block_columns() * std::int64_t(sizeof(Number));
+    const std::int64_t n_blocks    = product_pattern.columns.size();
+    const std::int64_t bytes       = n_blocks * P.block_rows() * P.block_columns() * std::int64_t(sizeof(Number));
     const std::int64_t n_stretches = bytes / limit + 1;
-    stretch_rows                   = static_cast<int>(std::max<std::int64_t>((n + n_stretches - 1) / n_stretches, 1));
+    n_in_stretches                 = of_ranks ? first_sent(*A.partitioner()) : product_pattern.n_rows;
+    stretch_rows = static_cast<int>(std::max<std::int64_t>((n_in_stretches + n_stretches - 1) / n_stretches, 1));
     if (stretch > 0)
       stretch_rows = stretch;
-    stretch_entries = 0;
-    for (std::int64_t first = 0, begin = 0; first < n; first += stretch_rows)
-    {
-      const std::int64_t end = product_pattern.offsets.read(std::min(n, first + stretch_rows));
+    stretch_entries    = 0;
+    std::int64_t begin = 0;
+    const auto   until = [&](const int row) {
+      const std::int64_t end = product_pattern.offsets.read(row);
       stretch_entries        = std::max(stretch_entries, end - begin);
       begin                  = end;
-    }
+    };
+    for (int first = 0; first < n_in_stretches; first += stretch_rows)
+      until(std::min(n_in_stretches, first + stretch_rows));
+    until(product_pattern.n_rows);
   }
 
   template <typename Number>
@@ -115,7 +189,8 @@ namespace PatchFEM
   {
     return {A.view(),      P.block_rows(),  P.block_columns(),      P_pattern.view(),
             P_values,      R.view(),        product_pattern.view(), coarse_pattern.view(),
-            coarse.view(), P_pattern.width, product_pattern.width,  coarse_pattern.width};
+            coarse.view(), P_pattern.width, product_pattern.width,  coarse_pattern.width,
+            n_in_stretches};
   }
 
   template <typename Number>
@@ -131,6 +206,13 @@ namespace PatchFEM
                                                                               P.block_columns() * P.block_columns(),
             "A prolongator along short edges needs the modes of the next level.");
     choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
+  }
+
+  template <typename Number>
+  std::size_t SmoothedAggregation<Number>::memory_consumption() const
+  {
+    return memory_consumption_of(P, R, coarse, P_pattern, whole_pattern, product_pattern, coarse_pattern, omega) +
+           (of_ranks ? of_ranks->memory_consumption() : 0);
   }
 
   template class SmoothedAggregation<float>;

@@ -6,14 +6,10 @@
 namespace PatchFEM
 {
   /**
-   * Smoothed aggregation of a matrix that several ranks share. Aggregates are of one rank: their graph is that of the
-   * columns which a rank owns. The prolongator is smoothed with all columns, so that it reaches aggregates of others;
-   * for P^T A P each rank fetches the rows of P and of A P of its ghosts and sums the coarse rows that it owns, in the
-   * order of its fine nodes, so that a coarse matrix has owned rows, ghost columns and a partitioner as the fine one
-   * does. A level of few rows for each rank, or that aggregates of single ranks hardly coarsen, is gathered: from there
-   * on every rank has the whole AMGHierarchy and applies it, with the same bits, which costs one exchange a cycle.
-   *
-   * Set-up works on the host; cycles where the matrix is. All functions are collective.
+   * Smoothed aggregation of a matrix that several ranks share (see SmoothedAggregation). Aggregates are of one rank:
+   * their graph is that of the columns which a rank owns. A level of few rows for each rank, or that aggregates of single
+   * ranks hardly coarsen, is gathered: from there on every rank has the whole AMGHierarchy and applies it, with the same
+   * bits, which costs one exchange a cycle. All functions are collective.
    */
   template <typename Number>
   class RankHierarchy
@@ -30,6 +26,9 @@ namespace PatchFEM
 
     /** x = M^-1 b; both as A.initialize_vector() makes them. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
+
+    /** See AMGHierarchy::monitor(). The phase `gathering` is that of the level from which on every rank has all. */
+    void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
 
     /** AMGHierarchy::condition() of the gathered levels, with the diagonal of the first of these. */
     double condition() const { return gathered.condition(); }
@@ -48,13 +47,15 @@ namespace PatchFEM
       PreconditionBlockJacobi<Number>             diagonal;
       LargestEigenvalue<Number>                   lambda;
       std::unique_ptr<PolynomialSmoother<Number>> smoother;
-      SlicedEllpackMatrix<Number>                 P, R, coarse;
-      std::shared_ptr<const Partitioner>          coarse_partitioner;
+      SmoothedAggregation<Number>                 coarsening;
       mutable Vector<Number>                      x, b, r; ///< x and b none on the finest level
+
+      void compute_coarse() { coarsening.compute(*A, aggregates, tentative, diagonal, lambda); }
     };
 
-    AMGParameters                       parameters;
-    std::vector<std::unique_ptr<Level>> levels;
+    AMGParameters                                          parameters;
+    std::vector<std::unique_ptr<Level>>                    levels;
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     SlicedEllpackMatrix<Number>        whole; ///< the matrix that is gathered, in the order of ranks
     AMGHierarchy<Number>               gathered;
@@ -62,11 +63,18 @@ namespace PatchFEM
     mutable Vector<Number>             own_and_others, whole_x, whole_b;
     mutable Vector<Number>             last_x, last_b; ///< of the level that is gathered, if it is not the finest
 
-    const SlicedEllpackMatrix<Number> &last() const { return levels.empty() ? *finest : levels.back()->coarse; }
+    const SlicedEllpackMatrix<Number> &last() const
+    {
+      return levels.empty() ? *finest : levels.back()->coarsening.coarse_matrix();
+    }
     const SlicedEllpackMatrix<Number> *finest = nullptr;
 
+    void report(const std::size_t level, const char *phase) const
+    {
+      if (end_of_phase)
+        end_of_phase(static_cast<unsigned int>(level), phase);
+    }
     void compute_smoother(Level &level) const;
-    void compute_coarse(Level &level, int n_modes) const;
     void gather_matrix(const SlicedEllpackMatrix<Number> &A);
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;

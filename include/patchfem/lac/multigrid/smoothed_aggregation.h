@@ -43,6 +43,8 @@ namespace PatchFEM
     int           dropped_count = 0;
   };
 
+  class OfRanks;
+
   /**
    * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with omega =
    * 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the patterns and
@@ -56,6 +58,10 @@ namespace PatchFEM
    * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or 64
    * MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
    * compute() runs there is a second copy of P's values, row by row, which is what products read.
+   *
+   * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
+   * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
+   * with fine nodes in the order that they have there. All functions are collective then.
    */
   template <typename Number>
   class SmoothedAggregation
@@ -82,10 +88,7 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
     const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
-    std::size_t                        memory_consumption() const
-    {
-      return memory_consumption_of(P, R, coarse, P_pattern, whole_pattern, product_pattern, coarse_pattern, omega);
-    }
+    std::size_t                        memory_consumption() const;
 
     /** Rows of A P per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
@@ -97,12 +100,15 @@ namespace PatchFEM
     SlicedEllpackMatrix<Number> P, R, coarse;
     CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
     CompressedPattern           whole_pattern; ///< of P before blocks are folded, where there are short edges
+    std::shared_ptr<OfRanks>    of_ranks;      ///< none on one rank
     int                         R_width         = 0;
     int                         stretch         = 0;
     int                         stretch_rows    = 0;
+    int                         n_in_stretches  = 0; ///< rows; those behind them, of several ranks, are one more
     std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
     Array<double>               omega;
 
+    void reinit_on_ranks(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "ghost_rows.h"
+#include "multigrid_tools.h"
+
+namespace PatchFEM
+{
+  /** What SmoothedAggregation needs beside patterns if the matrix has several ranks. */
+  class OfRanks
+  {
+  public:
+    Array<int> aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
+    GhostRows  rows_of_P, rows_of_product;
+
+    /** Collective: what becomes aggregate_of_node. @p numbers get the aggregates of ghosts. */
+    std::vector<int>
+    know_aggregates(const Partitioner &nodes, const AggregateLists &aggregates, CoarseNumbers &numbers);
+
+    /** [number], the one among those used in the first @p n_rows of @p P and in @p C, which are @p ghosts; else -1. */
+    static std::vector<int> used_numbers(const CoarseNumbers             &numbers,
+                                         int                              n_rows,
+                                         const CompressedPattern         &P,
+                                         const CompressedPattern         &C,
+                                         std::vector<Partitioner::Ghost> &ghosts);
+
+    /** Collective: @p Q of all nodes here, [node][n_values], from those of owned ones. */
+    template <typename Number>
+    static Array<Number>
+    with_ghosts(const Partitioner &nodes, const Backend &place, const Array<double> &Q, int n_values);
+
+    /**
+     * Collective: the modes of aggregates, [number][mode][mode], from those of own ones. Of others there are those of
+     * ghosts; it is empty if @p wanted on no rank.
+     */
+    Array<double> modes_of_aggregates(
+        const Partitioner &nodes, const Array<double> &own, int n_modes, int n_numbers, bool wanted) const;
+
+    std::size_t memory_consumption() const
+    {
+      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product);
+    }
+  };
+} // namespace PatchFEM
