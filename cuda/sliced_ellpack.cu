@@ -9,6 +9,8 @@ namespace PatchFEM::kernels
   template <typename Value, typename Number, typename Target, typename Where>
   void product(Where where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
   {
+    if (A.rows.last != RowRange::end) // which forms all rows
+      return;
     // Slices of one row of scalars are compressed rows.
     if (A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1)
       return product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x, target);

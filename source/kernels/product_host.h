@@ -11,20 +11,22 @@ namespace PatchFEM::kernels
 {
   /**
    * How products on the host share out their work and serve their targets (see product.h): @p items(begin, end, use) calls
-   * use(row, sum) for the rows of items [begin, end) of @p n, which are rows, slices or patches. @p threads: whether
-   * there is enough work for more than one.
+   * use(row, sum) for the rows of items [begin, end), all within @p range, which are rows, slices or patches. @p threads:
+   * whether there is enough work for more than one.
    */
   template <typename Target, typename Items>
   inline void
-  share_items(const std::int64_t n, std::int64_t, const Target &target, const Items &items, const bool threads = true)
+  share_items(const ItemRange &range, std::int64_t, const Target &target, const Items &items, const bool threads = true)
   {
     const auto share = [&](const std::int64_t begin, const std::int64_t end) {
       items(begin, end, [=](const std::int64_t row, const typename Target::Sum sum) { target.use(row, sum); });
     };
     if (threads)
-      for_shares(n, share);
+      for_shares(range.last - range.first, [&](const std::int64_t begin, const std::int64_t end) {
+        share(range.first + begin, range.first + end);
+      });
     else
-      share(0, n);
+      share(range.first, range.last);
   }
 
   /** Once p.q is known, on this rank. */
@@ -35,9 +37,9 @@ namespace PatchFEM::kernels
     cg_finish_product(cg, p_dot_q);
   }
 
-  /** p.q is the sum of parts that depend on n alone; @p weight as for sum_parts(). */
+  /** p.q is the sum of parts that depend on the number of items alone; @p weight as for sum_parts(). */
   template <typename Number, typename Items>
-  inline void share_items(const std::int64_t                n,
+  inline void share_items(const ItemRange                  &range,
                           const std::int64_t                weight,
                           const ConjugateGradients<Number> &target,
                           const Items                      &items,
@@ -49,15 +51,16 @@ namespace PatchFEM::kernels
       cg.scalars->x_pending = 0;
       return;
     }
-    double p_dot_q;
+    double p_dot_q = 0.;
     sum_parts<1>(
-        n, cg.partials, &p_dot_q,
+        range, cg.partials, &p_dot_q,
         [&](const std::int64_t begin, const std::int64_t end, double *sums) {
           double total = 0.;
           items(begin, end, [&](const std::int64_t row, const Number sum) { total += target.use(row, sum); });
           sums[0] = total;
         },
         weight);
-    finish_product(cg, p_dot_q);
+    if (range.is_end)
+      finish_product(cg, p_dot_q);
   }
 } // namespace PatchFEM::kernels

@@ -52,20 +52,36 @@ namespace PatchFEM::kernels
     part[1] = with_z ? r_dot_z : r_dot_r;
   }
 
+  /** Items [first, last) of n, of ranges that follow each other; with the one that is the end all are done. */
+  struct ItemRange
+  {
+    ItemRange(const std::int64_t n) : last(n), n(n) {}
+    ItemRange(const std::int64_t first, const std::int64_t last, const std::int64_t n, const bool is_end)
+        : first(first), last(last), n(n), is_end(is_end)
+    {}
+
+    std::int64_t first  = 0, last, n;
+    bool         is_end = true;
+  };
+
   /**
    * @p n_sums sums over [0, n): @p part(begin, end, sums) gives those of one part, on any thread; results[j] adds
    * them in the order of the parts. @p weight is how many elements of a vector an item is worth, so that few heavy
-   * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries.
+   * items are still shared out over all threads. partials has n_sums * reduction::max_parts entries. A range that is
+   * not the end leaves what it has of whole parts in partials, for the next one.
    */
   template <int n_sums, typename Part>
   void
-  sum_parts(const std::int64_t n, double *partials, double *results, const Part &part, const std::int64_t weight = 1)
+  sum_parts(const ItemRange &items, double *partials, double *results, const Part &part, const std::int64_t weight = 1)
   {
-    const std::int64_t size    = (reduction::part_size(n * weight) + weight - 1) / weight;
-    const std::int64_t n_parts = (n + size - 1) / size;
+    const std::int64_t size    = (reduction::part_size(items.n * weight) + weight - 1) / weight;
+    const std::int64_t n_parts = (items.n + size - 1) / size;
+    const std::int64_t last    = items.is_end ? n_parts : items.last / size;
 #pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < n_parts; ++i)
-      part(i * size, std::min(n, (i + 1) * size), partials + i * n_sums);
+    for (std::int64_t i = items.first / size; i < last; ++i)
+      part(i * size, std::min(items.n, (i + 1) * size), partials + i * n_sums);
+    if (!items.is_end)
+      return;
     for (int j = 0; j < n_sums; ++j)
     {
       double sum = 0.;

@@ -141,9 +141,14 @@ namespace PatchFEM::kernels
         (A.slice_offsets[A.n_slices()] - A.slice_offsets[0]) * A.block_rows * A.block_columns;
     using std::integral_constant;
     const auto with_height = [&](auto br, auto bc, auto h) {
-      const int rows_each = h > 0 ? int(h) : std::min(A.slice_height, strip_rows(A.block_rows));
+      const int          strip = h > 0 ? int(h) : strip_rows(A.block_rows), rows_each = std::min(A.slice_height, strip);
+      const int          n_strips = strips_per_slice<h>(A);
+      const std::int64_t n        = std::int64_t(A.n_slices()) * n_strips;
+      const auto         before   = [&](const int row) {
+        return row < A.n_rows ? std::int64_t(row / A.slice_height) * n_strips + row % A.slice_height / strip : n;
+      };
       share_items(
-          std::int64_t(A.n_slices()) * strips_per_slice<h>(A),
+          {before(A.rows.first), before(A.rows.last), n, A.rows.last == RowRange::end},
           std::int64_t(rows_each) * A.block_rows * 16, // a row of a matrix costs more than one of a vector
           target,
           [&](const std::int64_t begin, const std::int64_t end, const auto &use) {

@@ -161,6 +161,9 @@ namespace
     {
       EXPECT_EQ(n, n_interior);
     }
+    SlicedEllpackMatrix<double> matrix;
+    space.initialize_matrix(matrix);
+    EXPECT_EQ(matrix.extents().n_interior, communicator->size() == 1 ? 0 : n_interior);
   }
 
   struct Value

@@ -3,6 +3,7 @@
 
 #include <patchfem/base/host_device.h>
 
+#include <climits>
 #include <cstdint>
 
 /** @file Sparse matrices: pointers and extents, apart for rows owned and columns read. Offsets 64 bits, indices 32. */
@@ -128,6 +129,18 @@ namespace PatchFEM
   };
 
   /**
+   * Block rows that a product forms. Ranges that follow each other from 0 to `end` form each row once, and the last of
+   * them sums over rows; together they give the bits of one product of all rows. A kernel cuts between whole pieces of
+   * its work, at or before the row that is asked for: the first range may form no rows and the last one all.
+   */
+  struct RowRange
+  {
+    static constexpr int end = INT_MAX;
+
+    int first = 0, last = end;
+  };
+
+  /**
    * A matrix in such slices. A product reads, per stored b x b block, 8 b^2 bytes of values and 4 of column, and per
    * unknown 8 bytes of the source and 8 of the destination. Q1 elasticity in 3D (27 blocks of 3 x 3 a row) moves
    * 27 * 76 / 3 + 16 = 700 bytes an unknown, against 996 in CSR.
@@ -143,6 +156,7 @@ namespace PatchFEM
 
     const std::uint16_t *column_steps = nullptr; ///< like columns
     bool                 skip_padding = false;   ///< products on the device stop at the end of rows
+    RowRange             rows;                   ///< of products
 
     /** Where entry (@p a, @p b) of the @p k-th block of block row @p row stands. */
     PATCHFEM_INLINE std::int64_t value_index(const int row, const int k, const int a, const int b) const

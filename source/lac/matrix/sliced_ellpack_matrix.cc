@@ -56,7 +56,29 @@ namespace PatchFEM
              pattern->slice_offsets.data(), pattern->columns.data(), pattern->lengths.data()},
             values.data(),
             pattern->column_steps.empty() ? nullptr : pattern->column_steps.data(),
-            pattern->skip_padding};
+            pattern->skip_padding,
+            RowRange()};
+  }
+
+  template <typename Number>
+  void SlicedEllpackMatrix<Number>::set_partitioner(const std::shared_ptr<const Partitioner> &partitioner)
+  {
+    Base::set_partitioner(partitioner);
+    int n = 0;
+    dispatch(backend(), [&](auto where) {
+      if constexpr (std::is_same_v<decltype(where), Host>)
+      {
+        // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
+        const SlicedPatternView A        = view();
+        const auto              interior = [&](const int row) {
+          const int width = A.slice_width(row / A.slice_height);
+          return width == 0 || A.column(row, width - 1) < partitioner->n_owned();
+        };
+        while (partitioner != nullptr && n < A.n_rows && interior(n))
+          ++n;
+      }
+    });
+    std::const_pointer_cast<internal::SlicedPattern>(pattern)->n_interior = n;
   }
 
   template <typename Number>

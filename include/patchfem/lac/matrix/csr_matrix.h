@@ -16,33 +16,49 @@ namespace PatchFEM
   class StoredMatrix : public MatrixBase<Number>
   {
   public:
-    /** Each row of A x goes to @p target (kernels/product.h); x, of any type with such products, is not checked. */
+    /**
+     * Each row of A x, or of @p rows, goes to @p target (kernels/product.h); x, of any type with such products, is not
+     * checked, and its ghosts are as they are.
+     */
     template <typename Other, typename Target>
-    void product(const Other *x, const Target &target) const
+    void product(const Other *x, const Target &target, const RowRange &rows = RowRange()) const
     {
-      const auto A = derived().view();
+      auto A = derived().view();
+      if constexpr (std::is_base_of_v<SlicedPatternView, decltype(A)>)
+        A.rows = rows;
+      else if (rows.last != RowRange::end) // which forms all rows
+        return;
       dispatch(this->backend(), [&](auto where) { kernels::product(where, A, x, target); });
+    }
+
+    /** The same with the ghosts of @p x brought up to date: while they travel, rows that read none are formed. */
+    template <typename Target>
+    void product_with_ghosts(const Vector<Number> &x, const Target &target) const
+    {
+      const int n_interior = this->extents().n_interior;
+      x.start_ghosts();
+      if (n_interior > 0)
+        derived().product(x.data(), target, RowRange{0, n_interior});
+      x.finish_ghosts();
+      derived().product(x.data(), target, RowRange{n_interior});
     }
 
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const override
     {
       this->check_product(dst, src);
-      src.update_ghosts();
-      derived().product(src.data(), kernels::Overwrite<Number>{dst.data()});
+      product_with_ghosts(src, kernels::Overwrite<Number>{dst.data()});
     }
 
     void vmult_add(Vector<Number> &dst, const Vector<Number> &src) const override
     {
       this->check_product(dst, src);
-      src.update_ghosts();
-      derived().product(src.data(), kernels::Add<Number>{dst.data()});
+      product_with_ghosts(src, kernels::Add<Number>{dst.data()});
     }
 
     void residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const override
     {
       this->check_residual(r, x, b);
-      x.update_ghosts();
-      derived().product(x.data(), kernels::Residual<Number>{b.data(), r.data()});
+      product_with_ghosts(x, kernels::Residual<Number>{b.data(), r.data()});
     }
 
     void cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const override
@@ -50,8 +66,7 @@ namespace PatchFEM
       if constexpr (std::is_same_v<Value, Number>)
       {
         this->check_product(q, p);
-        p.update_ghosts();
-        derived().product(p.data(), kernels::ConjugateGradients<Number>{p.data(), q.data(), cg});
+        product_with_ghosts(p, kernels::ConjugateGradients<Number>{p.data(), q.data(), cg});
       }
       else
         MatrixBase<Number>::cg_product(q, p, cg);
@@ -63,8 +78,7 @@ namespace PatchFEM
                          const Vector<Number>                  &y,
                          Vector<Number> &) const override
     {
-      y.update_ghosts();
-      derived().product(y.data(), step);
+      product_with_ghosts(y, step);
     }
 
     /** dst = A src on `host`, for vectors with begin() and end() whose entries lie side by side, such as deal.II's. */

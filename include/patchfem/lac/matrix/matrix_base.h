@@ -18,6 +18,9 @@ namespace PatchFEM
 
     /// Of several ranks: who has which blocks of columns, of which a square matrix has those that it owns as rows.
     std::shared_ptr<const Partitioner> partitioner = nullptr;
+
+    /// Block rows before the first that reads ghosts, which products form while these travel; 0 also where they do not.
+    int n_interior = 0;
   };
 
   /**

@@ -30,9 +30,9 @@ namespace PatchFEM
     HostCSR<double>      to_csr_host() const override;
 
     template <typename Target>
-    void product(const double *x, const Target &target) const
+    void product(const double *x, const Target &target, const RowRange &rows = RowRange()) const
     {
-      std::visit([&](const auto &matrix) { matrix.product(x, target); }, copy);
+      std::visit([&](const auto &matrix) { matrix.product(x, target, rows); }, copy);
     }
 
   private:

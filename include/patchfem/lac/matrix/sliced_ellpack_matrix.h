@@ -82,6 +82,9 @@ namespace PatchFEM
 
     using Base::operator=;
 
+    /** Also counts the interior rows, as far as they come first: on the host, where ranks are. */
+    void set_partitioner(const std::shared_ptr<const Partitioner> &partitioner) override;
+
     int             slice_height() const { return pattern->height; }
     std::string     format() const override;
     void            extract_block_diagonal(int block_size, Array<Number> &blocks) const override;
