@@ -99,6 +99,11 @@ namespace PatchFEM
     b.channel->start();
   }
 
+  void Partitioner::progress(const std::size_t bytes) const
+  {
+    buffers(bytes).channel->progress();
+  }
+
   void Partitioner::finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
     Buffers &b = buffers(bytes);

@@ -50,6 +50,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Vector<Number>::progress_ghosts() const
+  {
+    if (ranks != nullptr)
+      ranks->progress(block * sizeof(Number));
+  }
+
+  template <typename Number>
   void Vector<Number>::finish_ghosts() const
   {
     if (ranks != nullptr)

@@ -35,6 +35,11 @@ namespace PatchFEM
         if (!requests.empty()) // which MPI_Startall does not take
           MPI_Startall(static_cast<int>(requests.size()), requests.data());
       }
+      void progress() override
+      {
+        int all_done = 0;
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_done, MPI_STATUSES_IGNORE);
+      }
       void finish() override { MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE); }
 
       std::vector<MPI_Request> requests;

@@ -52,6 +52,9 @@ namespace PatchFEM
 
       virtual void start()  = 0; ///< what is sent may not change, and what is received not be read, until
       virtual void finish() = 0; ///< all of it has come and gone
+
+      /** Between them: MPI goes on with long messages, which take several steps, only while it is called. */
+      virtual void progress() {}
     };
 
     /** One of @p sends and one of @p receives at most for each rank; their memory outlives the channel. */

@@ -79,6 +79,7 @@ namespace PatchFEM
      * number of bytes. Channels and buffers are made by the first for these.
      */
     void start(const Backend &backend, const void *values, std::size_t bytes) const;
+    void progress(std::size_t bytes) const; ///< between them, see Communicator::Channel
     void finish(const Backend &backend, void *values, std::size_t bytes) const;
 
     std::size_t memory_consumption() const;

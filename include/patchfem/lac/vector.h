@@ -78,8 +78,9 @@ namespace PatchFEM
       start_ghosts();
       finish_ghosts();
     }
-    void start_ghosts() const;  ///< sends; no element may change before
-    void finish_ghosts() const; ///< which waits for what was sent here
+    void start_ghosts() const;    ///< sends; no element may change before
+    void progress_ghosts() const; ///< between them, so that they do travel
+    void finish_ghosts() const;   ///< which waits for what was sent here
 
     /** Every element becomes @p value. */
     Vector &operator=(const Number value)
