@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "app/mesh_triangulation.h"
+#include "base/byte_stream.h"
+
 #include <patchfem/app/expression.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/mesh.h>
@@ -6,6 +9,7 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/simplex_refinement.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/function_parser.h>
 #include <deal.II/base/utilities.h>
@@ -14,7 +18,6 @@
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/grid/manifold.h>
 #include <deal.II/grid/manifold_lib.h>
-#include <deal.II/grid/tria_description.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,9 +26,14 @@
 
 namespace PatchFEM
 {
+  using namespace internal;
+
   namespace
   {
     using namespace dealii;
+
+    /** Coarse cells that simplices are refined to before they are cut into parts: few make uneven ones. */
+    constexpr std::uint64_t cells_per_rank = 64;
 
     /** `1: x < 0; 2: y > 1` to pairs; the predicate is what follows the first colon, and may contain others. */
     std::vector<std::pair<types::boundary_id, std::string>> parse_rules(const std::string &text)
@@ -47,69 +55,6 @@ namespace PatchFEM
       return rules;
     }
 
-    /** Lists of a triangulation without refined cells; every boundary face is in them. */
-    template <int dim>
-    MeshLists to_lists(const Triangulation<dim> &triangulation)
-    {
-      MeshLists lists;
-      if (triangulation.all_reference_cells_are_hyper_cube())
-        lists.kind = dim == 2 ? CellKind::quadrilateral : CellKind::hexahedron;
-      else
-        lists.kind = dim == 2 ? CellKind::triangle : CellKind::tetrahedron;
-      for (const Point<dim> &vertex : triangulation.get_vertices())
-        lists.vertices.push_back({{vertex[0], vertex[1], dim == 3 ? vertex[dim - 1] : 0.}});
-      for (const auto &cell : triangulation.active_cell_iterators())
-      {
-        for (const unsigned int v : cell->vertex_indices())
-          lists.cells.push_back(cell->vertex_index(v));
-        lists.material_ids.push_back(cell->material_id());
-        for (const unsigned int f : cell->face_indices())
-          if (cell->at_boundary(f))
-          {
-            for (const unsigned int v : cell->face(f)->vertex_indices())
-              lists.faces.push_back(cell->face(f)->vertex_index(v));
-            lists.face_ids.push_back(cell->face(f)->boundary_id());
-          }
-      }
-      return lists;
-    }
-
-    template <int dim>
-    void create(Triangulation<dim> &triangulation, const MeshLists &lists)
-    {
-      std::vector<Point<dim>> vertices(lists.vertices.size());
-      for (std::size_t v = 0; v < vertices.size(); ++v)
-        for (unsigned int d = 0; d < dim; ++d)
-          vertices[v][d] = lists.vertices[v][d];
-      const unsigned int         n_vertices = n_vertices_per_cell(lists.kind);
-      std::vector<CellData<dim>> cells(lists.n_cells(), CellData<dim>(n_vertices));
-      for (std::size_t c = 0; c < cells.size(); ++c)
-      {
-        std::copy_n(lists.cell(c), n_vertices, cells[c].vertices.begin());
-        cells[c].material_id = lists.material_ids[c];
-      }
-      // In three dimensions create_triangulation() wants neighbours to agree on the directions of edges if they can.
-      if (!is_simplex(lists.kind))
-        GridTools::consistently_order_cells(cells);
-
-      const unsigned int n_face_vertices = n_vertices_per_face(lists.kind);
-      SubCellData        faces;
-      for (std::size_t f = 0; f < lists.n_faces(); ++f)
-        if (lists.face_ids[f] != 0)
-        {
-          const auto add = [&](auto &list) {
-            list.emplace_back(n_face_vertices);
-            std::copy_n(lists.faces.data() + f * n_face_vertices, n_face_vertices, list.back().vertices.begin());
-            list.back().boundary_id = lists.face_ids[f];
-          };
-          if (dim == 2)
-            add(faces.boundary_lines);
-          else
-            add(faces.boundary_quads);
-        }
-      triangulation.create_triangulation(vertices, cells, faces);
-    }
-
     /** Throws Error if there is no memory for @p n_cells that are refined @p n_levels times, each into 2^dim. */
     template <int dim>
     void require_memory(const std::size_t  n_cells,
@@ -124,7 +69,7 @@ namespace PatchFEM
     template <int dim>
     unsigned int n_parts(const Triangulation<dim> &triangulation)
     {
-      const auto *distributed = dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation);
+      const auto *distributed = dynamic_cast<const parallel::DistributedTriangulationBase<dim> *>(&triangulation);
       return distributed == nullptr ? 1 : Utilities::MPI::n_mpi_processes(distributed->get_communicator());
     }
 
@@ -277,8 +222,6 @@ namespace PatchFEM
                            const MeshLists      &lists,
                            const unsigned int    n_refinements)
     {
-      require(!parameters.dealii_refines_simplices, "Mesh/Simplex refinement = dealii is for simplices, and the mesh "
-                                                    "has none; remove it, or set Mesh/Simplices.");
       if (moves(parameters))
       {
         require(!is_curved(triangulation),
@@ -301,6 +244,186 @@ namespace PatchFEM
             face->set_boundary_id(lists.face_ids[f++]);
       require_memory<dim>(lists.n_cells(), n_refinements, false, n_parts(triangulation));
       triangulation.refine_global(n_refinements);
+    }
+
+    std::string file_name(const MeshParameters &parameters)
+    {
+      return (std::filesystem::path(parameters.directory) / parameters.file).string();
+    }
+
+    /** The file of @p parameters, read by the first rank of @p triangulation and given to the others. */
+    template <int dim>
+    MeshLists read_once(const MeshParameters &parameters, const Triangulation<dim> &triangulation)
+    {
+      const std::string file = file_name(parameters);
+      if (Utilities::MPI::n_mpi_processes(triangulation.get_communicator()) == 1)
+        return read_mesh(file, dim);
+      const MPICommunicator ranks(triangulation.get_communicator());
+      MeshLists             lists;
+      ranks.together([&] {
+        if (ranks.rank() == 0)
+          lists = read_mesh(file, dim);
+      });
+      share(lists, ranks);
+      lists.source = file;
+      return lists;
+    }
+
+    /** Runs @p function with what deal.II throws in our words. */
+    template <typename Function>
+    void in_words(const MeshParameters &parameters, const Function &function)
+    {
+      try
+      {
+        function();
+      }
+      catch (const ExceptionBase &exception)
+      {
+        throw Error("The mesh of ",
+                    parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator)
+                                            : quote_file(file_name(parameters)),
+                    " is none that deal.II can use: ", exception_text(exception), ".");
+      }
+    }
+
+    /**
+     * The coarse mesh in @p lists, which hold what the file of @p parameters has if there is one. Quads and hexes are in
+     * @p triangulation, too, not yet moved and without the ids of rules.
+     */
+    template <int dim>
+    MeshSummary make_coarse(Triangulation<dim> &triangulation, MeshLists &lists, const MeshParameters &parameters)
+    {
+      using Simplices = MeshParameters::Simplices;
+      require(dim == 3 || parameters.rotation_angle == 0. || parameters.rotation_axis == 'z', "Mesh/Rotation about ",
+              parameters.rotation_axis, " leaves the plane; in two dimensions only z is possible.");
+      const bool simplices_in_file = !parameters.file.empty() && is_simplex(lists.kind);
+      require(!simplices_in_file || parameters.simplices == Simplices::none, "The mesh file ", quote_file(lists.source),
+              " consists of ", plural_name(lists.kind), " already; set Mesh/Simplices = none.");
+      MeshSummary summary;
+      summary.simplices = simplices_in_file || parameters.simplices != Simplices::none;
+      require(summary.simplices || !parameters.dealii_refines_simplices,
+              "Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
+              "Mesh/Simplices.");
+      require(!summary.simplices ||
+                  dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation) == nullptr,
+              "A parallel::distributed::Triangulation holds quadrilaterals and hexahedra alone; use a "
+              "parallel::fullydistributed::Triangulation for simplices.");
+      if (simplices_in_file)
+      {
+        choose_shortest_diagonals(lists);
+        require_memory<dim>(lists.n_cells(), parameters.coarse_refinements, true);
+        for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
+          PatchFEM::red_refine(lists);
+      }
+      else if (!summary.simplices)
+        make_coarse_hypercubes(triangulation, lists, parameters);
+      else
+      {
+        Triangulation<dim> coarse, cut;
+        make_coarse_hypercubes(coarse, lists, parameters);
+        if (parameters.simplices == Simplices::dealii)
+        {
+          GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
+          lists = to_lists(cut);
+          orient_cells(lists);
+          choose_shortest_diagonals(lists);
+        }
+        else
+          cut_into_simplices(lists, parameters.dealii_refines_simplices ? MirroredPaths::exchange_last
+                                                                        : MirroredPaths::exchange_first_and_third);
+      }
+      if (moves(parameters))
+        for (std::array<double, 3> &x : lists.vertices)
+          x = move(parameters, x);
+      apply_rules<dim>(lists, parameters);
+      summary.cell_kind      = plural_name(lists.kind);
+      summary.n_coarse_cells = lists.n_cells();
+      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
+      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+      return summary;
+    }
+
+    /** The coarse mesh on the first rank, and what all know of it. */
+    template <int dim>
+    struct CoarseMesh
+    {
+      MeshLists   lists;
+      MeshSummary summary;
+      bool        curved = false;
+
+      CoarseMesh(const MeshParameters &parameters, const Communicator &ranks)
+      {
+        Writer writer;
+        ranks.together([&] {
+          if (ranks.rank() != 0)
+            return;
+          in_words(parameters, [&] {
+            if (!parameters.file.empty())
+              lists = read_mesh(file_name(parameters), dim);
+            Triangulation<dim> hypercubes;
+            summary = make_coarse(hypercubes, lists, parameters);
+            curved  = !summary.simplices && is_curved(hypercubes);
+          });
+          writer.put(lists.kind);
+          writer.put(curved);
+          writer.put(summary.simplices);
+          writer.put(summary.n_coarse_cells);
+          for (const auto *ids : {&summary.boundary_ids, &summary.material_ids})
+            writer.put(std::vector<unsigned int>(ids->begin(), ids->end()));
+        });
+        const Communicator::Bytes bytes = ranks.all_gather(writer.bytes)[0];
+        Reader                    reader(bytes);
+        summary.cell_kind = plural_name(reader.get<CellKind>());
+        reader.get(&curved, 1);
+        reader.get(&summary.simplices, 1);
+        reader.get(&summary.n_coarse_cells, 1);
+        for (auto *ids : {&summary.boundary_ids, &summary.material_ids})
+        {
+          std::vector<unsigned int> list;
+          reader.get(list);
+          ids->insert(list.begin(), list.end());
+        }
+      }
+    };
+
+    /** Gives each rank its part of @p coarse, refined @p n_refinements times; the coarse mesh is used up. */
+    template <int dim>
+    MeshSummary make_parts(parallel::fullydistributed::Triangulation<dim> &triangulation,
+                           CoarseMesh<dim>                                &coarse,
+                           const MeshParameters                           &parameters,
+                           unsigned int                                    n_refinements,
+                           const Communicator                             &ranks)
+    {
+      MeshSummary  &summary = coarse.summary;
+      std::uint64_t n_cells = summary.n_coarse_cells;
+      require(!coarse.curved,
+              "A parallel::fullydistributed::Triangulation has straight cells here, and the manifolds of "
+              "Mesh/Generator = ",
+              parameters.generator, " are curved; use a parallel::distributed::Triangulation.");
+      require(std::ldexp(static_cast<double>(n_cells), dim * n_refinements) < numbers::invalid_unsigned_int,
+              "Mesh/Global refinements make more than 4.2e9 cells; refine less.");
+      ranks.together([&] { require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks.size()); });
+      const bool red = summary.simplices && !parameters.dealii_refines_simplices;
+      for (; red && n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements)
+      {
+        n_cells <<= dim;
+        if (ranks.rank() == 0)
+          PatchFEM::red_refine(coarse.lists);
+      }
+      MeshPart part = distribute(coarse.lists, ranks);
+      coarse.lists  = MeshLists();
+      ranks.together([&] {
+        for (unsigned int level = 0; red && level < n_refinements; ++level)
+          internal::red_refine(part);
+        if (!red && n_refinements > 0)
+          in_words(parameters, [&] { refine_by_dealii<dim>(part, n_refinements); });
+        if (n_refinements > 0)
+          trim(part, ranks.rank());
+      });
+      triangulation.clear();
+      in_words(parameters, [&] { internal::create(triangulation, part); });
+      summary.n_cells = triangulation.n_global_active_cells();
+      return summary;
     }
   } // namespace
 
@@ -377,57 +500,19 @@ namespace PatchFEM
                                  const MeshParameters &parameters,
                                  const unsigned int    additional_refinements)
   {
-    require(dim == 3 || parameters.rotation_angle == 0. || parameters.rotation_axis == 'z', "Mesh/Rotation about ",
-            parameters.rotation_axis, " leaves the plane; in two dimensions only z is possible.");
-    using Simplices                  = MeshParameters::Simplices;
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
-    const std::string  file          = (std::filesystem::path(parameters.directory) / parameters.file).string();
-    MeshSummary        summary;
-    MeshLists          lists;
-    try
+    if (auto *parts = dynamic_cast<parallel::fullydistributed::Triangulation<dim> *>(&triangulation))
     {
+      const MPICommunicator ranks(parts->get_communicator());
+      CoarseMesh<dim>       coarse(parameters, ranks);
+      return make_parts(*parts, coarse, parameters, n_refinements, ranks);
+    }
+    MeshSummary summary;
+    in_words(parameters, [&] {
+      MeshLists lists;
       if (!parameters.file.empty())
-        lists = read_mesh(file, dim);
-      const bool simplices_in_file = !parameters.file.empty() && is_simplex(lists.kind);
-      require(!simplices_in_file || parameters.simplices == Simplices::none, "The mesh file ", quote_file(lists.source),
-              " consists of ", plural_name(lists.kind), " already; set Mesh/Simplices = none.");
-      summary.simplices = simplices_in_file || parameters.simplices != Simplices::none;
-      require(!summary.simplices ||
-                  dynamic_cast<const parallel::distributed::Triangulation<dim> *>(&triangulation) == nullptr,
-              "A parallel::distributed::Triangulation holds quadrilaterals and hexahedra alone; use a "
-              "parallel::shared::Triangulation for simplices.");
-      if (simplices_in_file)
-      {
-        choose_shortest_diagonals(lists);
-        require_memory<dim>(lists.n_cells(), parameters.coarse_refinements, true);
-        for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
-          red_refine(lists);
-      }
-      else if (!summary.simplices)
-        make_coarse_hypercubes(triangulation, lists, parameters);
-      else
-      {
-        Triangulation<dim> coarse, cut;
-        make_coarse_hypercubes(coarse, lists, parameters);
-        if (parameters.simplices == Simplices::dealii)
-        {
-          GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
-          lists = to_lists(cut);
-          orient_cells(lists);
-          choose_shortest_diagonals(lists);
-        }
-        else
-          cut_into_simplices(lists, parameters.dealii_refines_simplices ? MirroredPaths::exchange_last
-                                                                        : MirroredPaths::exchange_first_and_third);
-      }
-      if (moves(parameters))
-        for (std::array<double, 3> &x : lists.vertices)
-          x = move(parameters, x);
-      apply_rules<dim>(lists, parameters);
-      summary.cell_kind      = plural_name(lists.kind);
-      summary.n_coarse_cells = lists.n_cells();
-      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
-      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+        lists = read_once(parameters, triangulation);
+      summary = make_coarse(triangulation, lists, parameters);
       if (!summary.simplices)
         finish_hypercubes(triangulation, parameters, lists, n_refinements);
       else
@@ -435,23 +520,61 @@ namespace PatchFEM
         require_memory<dim>(lists.n_cells(), n_refinements, true);
         if (!parameters.dealii_refines_simplices)
           for (unsigned int level = 0; level < n_refinements; ++level)
-            red_refine(lists);
+            PatchFEM::red_refine(lists);
         triangulation.clear();
-        create(triangulation, lists);
+        internal::create(triangulation, lists);
         if (parameters.dealii_refines_simplices)
           triangulation.refine_global(n_refinements);
       }
-    }
-    catch (const ExceptionBase &exception)
-    {
-      throw Error("The mesh of ",
-                  parameters.file.empty() ? "Mesh/Generator = " + printable(parameters.generator) : quote_file(file),
-                  " is none that deal.II can use: ", exception_text(exception), ".");
-    }
+    });
     summary.n_cells = triangulation.n_global_active_cells();
     return summary;
   }
 
-  template MeshSummary make_triangulation(Triangulation<2> &, const MeshParameters &, unsigned int);
-  template MeshSummary make_triangulation(Triangulation<3> &, const MeshParameters &, unsigned int);
+  template <int dim>
+  MeshSummary make_triangulation(std::unique_ptr<Triangulation<dim>> &triangulation,
+                                 const MeshParameters                &parameters,
+                                 const bool                           adaptive,
+                                 const MPI_Comm                       communicator)
+  {
+    triangulation.reset();
+    if (Utilities::MPI::n_mpi_processes(communicator) > 1)
+    {
+      const MPICommunicator ranks(communicator);
+      CoarseMesh<dim>       coarse(parameters, ranks);
+      if (coarse.summary.simplices ||
+          (!adaptive && !coarse.curved && coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
+      {
+        auto  parts   = std::make_unique<parallel::fullydistributed::Triangulation<dim>>(communicator);
+        auto &target  = *parts;
+        triangulation = std::move(parts);
+        return make_parts(target, coarse, parameters, parameters.global_refinements, ranks);
+      }
+      triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
+    }
+    else
+      triangulation = std::make_unique<Triangulation<dim>>();
+    return make_triangulation(*triangulation, parameters);
+  }
+
+  template <int dim>
+  BoundingBox<dim> bounding_box(const Triangulation<dim> &triangulation)
+  {
+    auto corners = GridTools::compute_bounding_box(triangulation).get_boundary_points();
+    for (unsigned int d = 0; d < dim; ++d)
+    {
+      corners.first[d]  = Utilities::MPI::min(corners.first[d], triangulation.get_communicator());
+      corners.second[d] = Utilities::MPI::max(corners.second[d], triangulation.get_communicator());
+    }
+    return BoundingBox<dim>(corners);
+  }
+
+#define PATCHFEM_INSTANTIATE(dim)                                                                                   \
+  template MeshSummary      make_triangulation(Triangulation<dim> &, const MeshParameters &, unsigned int);         \
+  template MeshSummary      make_triangulation(std::unique_ptr<Triangulation<dim>> &, const MeshParameters &, bool, \
+                                               MPI_Comm);                                                           \
+  template BoundingBox<dim> bounding_box(const Triangulation<dim> &);
+  PATCHFEM_INSTANTIATE(2)
+  PATCHFEM_INSTANTIATE(3)
+#undef PATCHFEM_INSTANTIATE
 } // namespace PatchFEM

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/mesh.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/base/exceptions.h>
 
+#include <deal.II/distributed/tria_base.h>
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/hp/fe_values.h>
@@ -10,7 +12,9 @@
 #include <boost/pending/disjoint_sets.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 namespace PatchFEM
@@ -82,6 +86,87 @@ namespace PatchFEM
         ancestor = ancestor->parent();
       return ancestor->index();
     }
+
+    /**
+     * Connected parts of the mesh, as @p sets of coarse cells tell of this rank and ghost cells of the others. A part is
+     * known by the least id of its coarse cells, which ranks hand on from one to the next.
+     */
+    template <int dim>
+    class Parts
+    {
+    public:
+      Parts(const dealii::DoFHandler<dim> &dof_handler, Sets &sets)
+      {
+        const auto &triangulation = dof_handler.get_triangulation();
+        for (const auto &cell : triangulation.cell_iterators_on_level(0))
+          ids.push_back(cell->id().get_coarse_cell_id());
+        least = ids;
+        do
+        {
+          for (unsigned int c = 0; c < ids.size(); ++c)
+            least[sets.find_set(c)] = std::min(least[sets.find_set(c)], least[c]);
+          for (unsigned int c = 0; c < ids.size(); ++c)
+            least[c] = least[sets.find_set(c)];
+        } while (hear_of_ghosts(dof_handler));
+
+        std::set<Id> here;
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (cell->is_locally_owned())
+            here.insert(least[coarse_index<dim>(cell)]);
+        std::set<Id> all;
+        for (const auto &ids_of_rank : dealii::Utilities::MPI::all_gather(triangulation.get_communicator(),
+                                                                          std::vector<Id>(here.begin(), here.end())))
+          all.insert(ids_of_rank.begin(), ids_of_rank.end());
+        first_ids.assign(all.begin(), all.end());
+      }
+
+      unsigned int size() const { return first_ids.size(); }
+
+      /** The part of a coarse cell, numbered as their first cells are. */
+      unsigned int operator()(const unsigned int coarse_cell) const
+      {
+        return std::lower_bound(first_ids.begin(), first_ids.end(), least[coarse_cell]) - first_ids.begin();
+      }
+
+      /** The centre of the first coarse cell of each part. */
+      std::vector<Point<dim>> places(const dealii::Triangulation<dim> &triangulation) const
+      {
+        std::vector<double> coordinates(size() * dim, std::numeric_limits<double>::lowest());
+        for (const auto &cell : triangulation.cell_iterators_on_level(0))
+          if (ids[cell->index()] == least[cell->index()] && (*this)(cell->index()) < size())
+            for (unsigned int d = 0; d < dim; ++d)
+              coordinates[(*this)(cell->index()) * dim + d] = cell->center()[d];
+        dealii::Utilities::MPI::max(coordinates, triangulation.get_communicator(), coordinates);
+        std::vector<Point<dim>> result(size());
+        for (unsigned int i = 0; i < coordinates.size(); ++i)
+          result[i / dim][i % dim] = coordinates[i];
+        return result;
+      }
+
+    private:
+      using Id = dealii::types::coarse_cell_id;
+
+      std::vector<Id> ids, least; ///< [coarse cell]
+      std::vector<Id> first_ids;  ///< [part], ascending
+
+      /** Whether a rank heard of a lower id. */
+      bool hear_of_ghosts(const dealii::DoFHandler<dim> &dof_handler)
+      {
+        const auto *distributed =
+            dynamic_cast<const dealii::parallel::DistributedTriangulationBase<dim> *>(&dof_handler.get_triangulation());
+        if (distributed == nullptr) // each rank has all cells
+          return false;
+        int lower = 0;
+        dealii::GridTools::exchange_cell_data_to_ghosts<Id, dealii::DoFHandler<dim>>(
+            dof_handler, [&](const auto &cell) { return least[coarse_index<dim>(cell)]; },
+            [&](const auto &cell, const Id id) {
+              Id &here = least[coarse_index<dim>(cell)];
+              lower    = std::max(lower, int(id < here));
+              here     = std::min(id, here);
+            });
+        return dealii::Utilities::MPI::max(lower, distributed->get_communicator()) != 0;
+      }
+    };
 
     /** The modes at an unknown, or one condition on them, and where it is in the mesh. */
     struct ModeRow
@@ -178,7 +263,7 @@ namespace PatchFEM
     const unsigned int                n_components  = physics.n_components();
 
     // The frame in which modes are of order one.
-    const auto       box      = dealii::GridTools::compute_bounding_box(triangulation);
+    const auto       box      = bounding_box(triangulation);
     const Point<dim> centre   = box.center();
     const double     size     = 0.5 * box.get_boundary_points().first.distance(box.get_boundary_points().second);
     const auto       modes_at = [&](const Point<dim> &point, const unsigned int c) {
@@ -188,7 +273,7 @@ namespace PatchFEM
       return values;
     };
 
-    Sets                                                         parts = connect_coarse_cells(triangulation);
+    Sets                                                         sets = connect_coarse_cells(triangulation);
     std::unordered_map<dealii::types::global_dof_index, ModeRow> places; // the modes at unknowns of the boundary
     std::vector<ModeRow>                                         rows;
     CellUnknowns<dim>                                            unknowns(discretisation);
@@ -228,7 +313,7 @@ namespace PatchFEM
           complete          = complete && master != places.end();
           if (!complete)
             break;
-          parts.union_set(row.coarse_cell, master->second.coarse_cell);
+          sets.union_set(row.coarse_cell, master->second.coarse_cell);
           for (unsigned int m = 0; m < n_modes; ++m)
             row.values[m] -= entry.second * master->second.values[m];
         }
@@ -237,33 +322,24 @@ namespace PatchFEM
       }
 
     // Sum up by connected part.
-    std::vector<unsigned int> number(triangulation.n_cells(0), dealii::numbers::invalid_unsigned_int);
-    std::vector<unsigned int> first_cell;
-    for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
-    {
-      const unsigned int root = parts.find_set(c);
-      if (number[root] == dealii::numbers::invalid_unsigned_int)
-      {
-        number[root] = first_cell.size();
-        first_cell.push_back(c);
-      }
-    }
+    const Parts<dim>    parts(dof_handler, sets);
     const unsigned int  block = n_modes * n_modes;
-    std::vector<double> g(first_cell.size() * block, 0.);
+    std::vector<double> g(parts.size() * block, 0.);
     for (unsigned int c = 0; c < triangulation.n_cells(0); ++c)
       if (is_definite[c]) // it holds every mode
         for (unsigned int m = 0; m < n_modes; ++m)
-          g[number[parts.find_set(c)] * block + m * (n_modes + 1)] += 1.;
+          g[parts(c) * block + m * (n_modes + 1)] += 1.;
     for (const ModeRow &row : rows)
     {
-      double *matrix = g.data() + number[parts.find_set(row.coarse_cell)] * block;
+      double *matrix = g.data() + parts(row.coarse_cell) * block;
       for (unsigned int i = 0; i < n_modes; ++i)
         for (unsigned int j = 0; j < n_modes; ++j)
           matrix[i * n_modes + j] += row.values[i] * row.values[j];
     }
     dealii::Utilities::MPI::sum(g, discretisation.communicator, g);
 
-    const unsigned int                        n_parts = first_cell.size();
+    const unsigned int                        n_parts         = parts.size();
+    const std::vector<Point<dim>>             places_of_parts = parts.places(triangulation);
     std::vector<FreeModes>                    result(n_parts);
     std::vector<std::vector<FreeCombination>> combinations(n_parts);
     for (unsigned int part = 0; part < n_parts; ++part)
@@ -271,8 +347,7 @@ namespace PatchFEM
       combinations[part] = free_combinations(dealii::FullMatrix<double>(n_modes, n_modes, &g[part * block]));
       if (combinations[part].empty())
         continue;
-      const typename dealii::Triangulation<dim>::cell_iterator cell(&triangulation, 0, first_cell[part]);
-      result[part].part = n_parts > 1 ? text_of("part of the mesh around (", cell->center(), ")") : "mesh";
+      result[part].part = n_parts > 1 ? text_of("part of the mesh around (", places_of_parts[part], ")") : "mesh";
       for (const FreeCombination &combination : combinations[part])
       {
         result[part].names += (result[part].names.empty() ? "" : ", ") + physics.mode_names()[combination.mode];
@@ -283,7 +358,7 @@ namespace PatchFEM
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())
       {
-        const unsigned int part = number[parts.find_set(coarse_index<dim>(cell))];
+        const unsigned int part = parts(coarse_index<dim>(cell));
         if (combinations[part].empty())
           continue;
         unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {

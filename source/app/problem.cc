@@ -10,8 +10,8 @@
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/quadrature_lib.h>
+#include <deal.II/distributed/fully_distributed_tria.h>
 #include <deal.II/distributed/grid_refinement.h>
-#include <deal.II/distributed/shared_tria.h>
 #include <deal.II/distributed/tria.h>
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/fe/fe_q.h>
@@ -20,7 +20,6 @@
 #include <deal.II/fe/mapping_fe.h>
 #include <deal.II/fe/mapping_q.h>
 #include <deal.II/grid/grid_refinement.h>
-#include <deal.II/grid/grid_tools.h>
 #include <deal.II/numerics/error_estimator.h>
 #include <deal.II/numerics/vector_tools.h>
 
@@ -151,25 +150,19 @@ namespace PatchFEM
         return make_patch_path<dim>(parameters, report, progress, communicator);
       }
 
+      /** Whether a refined mesh is another one to deal.II: simplices, and all whose cells are coarse ones. */
+      bool is_made_anew() const
+      {
+        return summary.simplices ||
+               dynamic_cast<const parallel::fullydistributed::Triangulation<dim> *>(triangulation.get()) != nullptr;
+      }
+
       void make_mesh(const unsigned int cycle)
       {
-        const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(communicator);
         if (cycle == 0)
         {
-          // A serial triangulation first says what kind of cells there are: p4est has quads and hexes only.
-          triangulation = std::make_unique<Triangulation<dim>>();
-          if (n_ranks > 1)
-          {
-            MeshParameters coarse     = parameters.mesh;
-            coarse.global_refinements = 0;
-            summary                   = make_triangulation(*triangulation, coarse);
-            if (summary.simplices)
-              triangulation = std::make_unique<parallel::shared::Triangulation<dim>>(
-                  communicator, Triangulation<dim>::none, false, parallel::shared::Triangulation<dim>::partition_metis);
-            else
-              triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
-          }
-          summary = make_triangulation(*triangulation, parameters.mesh);
+          const bool adaptive = parameters.refinement.adaptive && parameters.refinement.n_cycles > 1;
+          summary             = make_triangulation(triangulation, parameters.mesh, adaptive, communicator);
           check_support();
           essential.resolve(summary.boundary_ids);
           physics.resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
@@ -178,7 +171,7 @@ namespace PatchFEM
           if (exact_solution)
           {
             // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
-            const auto corners = GridTools::compute_bounding_box(*triangulation).get_boundary_points();
+            const auto corners = bounding_box(*triangulation).get_boundary_points();
             exact_solution->set_h(1e-5 * corners.first.distance(corners.second));
           }
           make_elements();
@@ -192,7 +185,7 @@ namespace PatchFEM
           require_memory_of_mesh<dim>(n_cells, false, 1);
           triangulation->execute_coarsening_and_refinement();
         }
-        else if (summary.simplices)
+        else if (is_made_anew())
         {
           dof_handler.clear();
           summary = make_triangulation(*triangulation, parameters.mesh, cycle);
@@ -200,7 +193,7 @@ namespace PatchFEM
         else
         {
           require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
-                                      n_ranks);
+                                      Utilities::MPI::n_mpi_processes(communicator));
           triangulation->refine_global(1);
         }
       }
@@ -273,7 +266,7 @@ namespace PatchFEM
       void setup_dofs(const bool first_cycle)
       {
         // Degrees that hp adaptivity chose come through refinement with the DoFHandler, which is kept where it can be.
-        if (first_cycle || summary.simplices)
+        if (first_cycle || is_made_anew())
           dof_handler.reinit(*triangulation);
         if (parameters.finite_element.is_hp() && (first_cycle || !parameters.refinement.hp_adaptive))
           cell_degrees.assign(dof_handler);

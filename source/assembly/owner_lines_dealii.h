@@ -2,68 +2,17 @@
 #pragma once
 
 #include "assembly/extraction_steps_dealii.h"
+#include "base/byte_stream.h"
 
 #include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/index_set.h>
 
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
 namespace PatchFEM::internal
 {
-  /** Plain data of several types, one behind the other, on the way to another rank. */
-  class Writer
-  {
-  public:
-    Communicator::Bytes bytes;
-
-    template <typename T>
-    void put(const T *values, const std::size_t n)
-    {
-      static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
-      const std::size_t begin = bytes.size();
-      bytes.resize(begin + n * sizeof(T));
-      if (n > 0)
-        std::memcpy(bytes.data() + begin, values, n * sizeof(T));
-    }
-
-    template <typename T>
-    void put(const T &value)
-    {
-      put(&value, 1);
-    }
-  };
-
-  /** Takes them out again, in the same order. */
-  class Reader
-  {
-  public:
-    explicit Reader(const Communicator::Bytes &bytes) : next(bytes.data()) {}
-
-    template <typename T>
-    void get(T *values, const std::size_t n)
-    {
-      if (n > 0)
-        std::memcpy(values, next, n * sizeof(T));
-      next += n * sizeof(T);
-    }
-
-    template <typename T>
-    T get()
-    {
-      T value;
-      get(&value, 1);
-      return value;
-    }
-
-    bool at_end(const Communicator::Bytes &bytes) const { return next == bytes.data() + bytes.size(); }
-
-  private:
-    const char *next;
-  };
-
   /**
    * The degrees of freedom that a rank has to do with, by *slots*: its own ones, in the order of their indices, and
    * behind them the foreign ones, as they are met.

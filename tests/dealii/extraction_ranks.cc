@@ -3,6 +3,7 @@
 #include "extraction_cases.h"
 #include "extraction_ranks_check.h"
 
+#include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/function.h>
@@ -85,7 +86,8 @@ namespace
   AffineConstraints<double> make_constraints(
       const Mapping<dim>                                     &mapping,
       const DoFHandler<dim>                                  &dof_handler,
-      const std::function<void(AffineConstraints<double> &)> &add = [](AffineConstraints<double> &) {})
+      const std::function<void(AffineConstraints<double> &)> &add      = [](AffineConstraints<double> &) {},
+      const types::boundary_id                                fixed_id = fixed)
   {
     struct Values : public Function<dim>
     {
@@ -96,7 +98,7 @@ namespace
     AffineConstraints<double> constraints(DoFTools::extract_locally_relevant_dofs(dof_handler));
     DoFTools::make_hanging_node_constraints(dof_handler, constraints);
     add(constraints);
-    VectorTools::interpolate_boundary_values(mapping, dof_handler, fixed,
+    VectorTools::interpolate_boundary_values(mapping, dof_handler, fixed_id,
                                              Values(dof_handler.get_fe_collection().n_components()), constraints);
     constraints.close();
     return constraints;
@@ -298,6 +300,41 @@ namespace
     check_fully_distributed<3>(false);
     check_fully_distributed<2>(true);
     check_fully_distributed<3>(true);
+  }
+
+  /** As applications make meshes: faces towards cells that a rank does not have are not those with id 0. */
+  template <int dim>
+  void check_parts(const std::string &generator_arguments, const bool simplex, const unsigned int n_refinements)
+  {
+    PatchFEM::MeshParameters parameters;
+    parameters.generator           = "subdivided_hyper_cube";
+    parameters.generator_arguments = generator_arguments;
+    parameters.simplices =
+        simplex ? PatchFEM::MeshParameters::Simplices::kuhn : PatchFEM::MeshParameters::Simplices::none;
+    parameters.boundary_rules = {{0, "x < 1e-8"}, {loaded, "x > 1 - 1e-8"}, {robin_id, "y > 1 - 1e-8"}, {other, "1"}};
+    parallel::fullydistributed::Triangulation<dim> triangulation(MPI_COMM_WORLD);
+    PatchFEM::make_triangulation(triangulation, parameters, n_refinements);
+    set_materials(triangulation);
+    DoFHandler<dim> dof_handler(triangulation);
+    for (const unsigned int degree : {1, 2})
+    {
+      SCOPED_TRACE(testing::Message() << dim << "D, " << generator_arguments << ", degree " << degree);
+      dof_handler.distribute_dofs(*Cases::make_element<dim>(simplex, degree, degree == 1 ? dim : 1));
+      const auto mapping     = Cases::make_mapping<dim>(simplex, 1);
+      const auto constraints = make_constraints<dim>(
+          *mapping, dof_handler, [](auto &) {}, 0);
+      EXPECT_GT(Utilities::MPI::sum(constraints.n_constraints(), MPI_COMM_WORLD), 0U);
+      RankCheck::check<dim>(*mapping, dof_handler, constraints);
+    }
+  }
+
+  TEST(ExtractionRanks, PartsOfMeshes)
+  {
+    check_parts<2>("1 : 0 : 1 : false", true, 0); // fewer cells than ranks
+    check_parts<2>("14 : 0 : 1 : false", true, 1);
+    check_parts<3>("3 : 0 : 1 : false", true, 1);
+    check_parts<2>("3 : 0 : 1 : false", false, 2);
+    check_parts<3>("2 : 0 : 1 : false", false, 1);
   }
 
   TEST(ExtractionRanks, FewerCellsThanRanks)

@@ -293,7 +293,7 @@ TEST(MeshParallel, every_kind_of_triangulation_gets_the_same_domain)
       expect_subset(part.boundaries, all.boundaries);
     }
     else
-      expect_error([&] { make_triangulation(distributed, parameters); }, {"parallel::shared"});
+      expect_error([&] { make_triangulation(distributed, parameters); }, {"parallel::fullydistributed"});
   }
 
   // From a file, and again into the same object.

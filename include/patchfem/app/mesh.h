@@ -3,11 +3,13 @@
 
 #include <patchfem/base/mesh_lists.h>
 
+#include <deal.II/base/bounding_box.h>
 #include <deal.II/base/parameter_handler.h>
 #include <deal.II/base/point.h>
 #include <deal.II/grid/tria.h>
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -105,13 +107,38 @@ namespace PatchFEM
    * Builds the domain in @p triangulation, replacing what it held, and refines it globally
    * `Global refinements` + @p additional_refinements times. Simplices are refined on lists before the
    * triangulation exists (see red_refine()), so a further global refinement of a simplex domain is another call
-   * with more @p additional_refinements, never refine_global().
+   * with more @p additional_refinements, never refine_global(). A file is read by the first rank alone.
    *
-   * @p triangulation may be serial, parallel::shared (any cells) or parallel::distributed (quads and hexes).
+   * @p triangulation may be serial, parallel::shared (any cells), parallel::distributed (quads and hexes) or
+   * parallel::fullydistributed (any straight cells). Of the last each rank gets those of its coarse cells and of their
+   * neighbours, which it refines: the refined mesh is nowhere as a whole, and the coarse one on the first rank alone.
+   * All cells are coarse cells then, which another call refines, and faces of ghost cells towards cells that the rank
+   * does not have get the id @p cut_face_id.
+   *
    * Throws Error, on every rank alike, for everything that is wrong with the description or the file.
    */
   template <int dim>
   MeshSummary make_triangulation(dealii::Triangulation<dim> &triangulation,
                                  const MeshParameters       &parameters,
                                  unsigned int                additional_refinements = 0);
+
+  constexpr dealii::types::boundary_id cut_face_id = dealii::numbers::invalid_boundary_id - 1;
+
+  /**
+   * The same in a new @p triangulation of the class that suits @p communicator. Of one process it is serial. Several
+   * share simplices as parallel::fullydistributed, and so straight quads and hexes that are not refined adaptively if
+   * there are more coarse ones than most_coarse_cells_of_p4est; all others are p4est's, who keeps the coarse mesh on
+   * each rank.
+   */
+  template <int dim>
+  MeshSummary make_triangulation(std::unique_ptr<dealii::Triangulation<dim>> &triangulation,
+                                 const MeshParameters                        &parameters,
+                                 bool                                         adaptive,
+                                 MPI_Comm                                     communicator);
+
+  constexpr unsigned int most_coarse_cells_of_p4est = 10000;
+
+  /** The box around the cells of all ranks. Collective. */
+  template <int dim>
+  dealii::BoundingBox<dim> bounding_box(const dealii::Triangulation<dim> &triangulation);
 } // namespace PatchFEM
