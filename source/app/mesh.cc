@@ -421,7 +421,7 @@ namespace PatchFEM
           trim(part, ranks.rank());
       });
       triangulation.clear();
-      in_words(parameters, [&] { internal::create(triangulation, part); });
+      in_words(parameters, [&] { internal::create(triangulation, std::move(part)); });
       summary.n_cells = triangulation.n_global_active_cells();
       return summary;
     }

@@ -142,7 +142,7 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
-  void create(parallel::fullydistributed::Triangulation<dim> &triangulation, const MeshPart &part)
+  void create(parallel::fullydistributed::Triangulation<dim> &triangulation, MeshPart part)
   {
     TriangulationDescription::Description<dim, dim> description;
     description.comm                 = triangulation.get_communicator();
@@ -163,6 +163,8 @@ namespace PatchFEM::internal
       cell.subdomain_id = part.owners[c];
       description.cell_infos[0].push_back(cell);
     }
+    for (auto *list : {&part.lists.cells, &part.lists.material_ids, &part.owners})
+      std::vector<std::uint32_t>().swap(*list);
     triangulation.create_triangulation(description);
     set_boundary_ids(triangulation, part.lists);
   }
@@ -171,7 +173,7 @@ namespace PatchFEM::internal
   template MeshLists to_lists(const Triangulation<dim> &);            \
   template void      create(Triangulation<dim> &, const MeshLists &); \
   template void      refine_by_dealii<dim>(MeshPart &, unsigned int); \
-  template void      create(parallel::fullydistributed::Triangulation<dim> &, const MeshPart &);
+  template void      create(parallel::fullydistributed::Triangulation<dim> &, MeshPart);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)
 #undef PATCHFEM_INSTANTIATE

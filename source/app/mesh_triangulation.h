@@ -20,5 +20,5 @@ namespace PatchFEM::internal
 
   /** The cells of all ranks' parts as coarse cells, whose numbers are deal.II's coarse cell ids. */
   template <int dim>
-  void create(dealii::parallel::fullydistributed::Triangulation<dim> &triangulation, const MeshPart &part);
+  void create(dealii::parallel::fullydistributed::Triangulation<dim> &triangulation, MeshPart part);
 } // namespace PatchFEM::internal

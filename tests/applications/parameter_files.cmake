@@ -111,7 +111,7 @@ patchfem_run_case(bad.several_ranks laplace ${parameter_files}/laplace/l_shape.p
 patchfem_run_case(elasticity.cantilever.mpi elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 2
                   SET "Backend=trilinos" "Solver/Preconditioner=ml" "Mesh/Global refinements=1")
 
-# PatchFEM's own way on several ranks, beside Trilinos on the same ones, with defaults; the mesh is p4est's or METIS's.
+# PatchFEM's own way on several ranks, beside Trilinos on the same ones, with defaults; the mesh is p4est's or cut by METIS.
 function(patchfem_compare_ranks name application file)
   foreach(n_ranks 2 3)
     patchfem_run_case(${name}.${n_ranks}_ranks ${application} ${parameter_files}/${application}/${file}.prm RANKS ${n_ranks} CHECKS - - 1e-8
@@ -128,6 +128,20 @@ patchfem_compare_ranks(ranks.cantilever elasticity cantilever "Backend=host" "Me
                        "Constants=length = 2, width = 0.2, height = 0.3, load = 120, density = 7.850, gravity = 9.81")
 patchfem_compare_ranks(ranks.ssor elasticity cantilever "Backend=host" "Mesh/Global refinements=0" "Solver/Tolerance=1e-10" "Solver/Preconditioner=ssor"
                        "Constants=length = 2, width = 0.2, height = 0.3, load = 120, density = 7.850, gravity = 9.81")
+# Parts of meshes: simplices of a file, and more coarse hexahedra than p4est is given, as they are and refined.
+patchfem_run_case(ranks.wheelset elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3 FILES solution-0.pvtu solution-0.0002.vtu
+                  SET "Backend=host" "Solver/Tolerance=1e-11" "Baseline=trilinos_ml" CHECKS n_dofs=16371 max_relative_difference=1e-9)
+patchfem_run_case(ranks.many_coarse_cells laplace ${parameter_files}/laplace/convergence_3d.prm RANKS 3
+                  SET "Backend=host" "Mesh/Generator=subdivided_hyper_cube" "Mesh/Generator arguments=22 : 0 : 1 : true" "Mesh/Global refinements=0"
+                      "Refinement/Cycles=1" "Finite element/Degree=1" "Solver/Tolerance=1e-11" "Baseline=trilinos_ml"
+                  CHECKS - - 1e-8 n_dofs=12167 min_L2=9.0995e-4 max_L2=9.0996e-4)
+patchfem_run_case(ranks.many_coarse_cells_hp laplace ${parameter_files}/laplace/l_shape_hp.prm RANKS 3
+                  SET "Backend=host" "Mesh/Coarse refinements=6" "Mesh/Global refinements=0" "Refinement/Strategy=global" "Refinement/Cycles=2"
+                  CHECKS 1.3 0.6 n_dofs=423857 degrees=1,2,3 max_H1=1.32e-2)
+patchfem_run_case(bad.mesh_file_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3 SET "Mesh/File=nowhere.msh"
+                  ERROR "nowhere.msh' cannot be opened")
+patchfem_run_case(bad.adaptive_tetrahedra_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3
+                  SET "Refinement/Strategy=adaptive" "Refinement/Cycles=2" ERROR "adaptive is not supported on tetrahedra; use global")
 foreach(n_ranks 1 2 3)
   add_test(NAME app.step-40.${n_ranks}_ranks
            COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${DEAL_II_MPIEXEC};${DEAL_II_MPIEXEC_NUMPROC_FLAG};${n_ranks};$<TARGET_FILE:step-40>" -DBACKEND=host -DSTEP=step-40

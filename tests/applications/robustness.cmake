@@ -198,10 +198,18 @@ patchfem_amg(parts.free elasticity convergence_2d 1e-9 ${elastic} "Baseline=tril
              CHECKS max_iterations=35 null_space=6)
 patchfem_amg(parts.roller elasticity convergence_2d 1e-9 ${elastic} ${roller} "Baseline=trilinos_ml" "Solver/Null space=project" "Matrix/Format=csr"
              CHECKS max_iterations=31 null_space=4)
+# No rank knows both parts.
+set(elastic_one_level ${elastic})
+list(REMOVE_ITEM elastic_one_level ${small})
+patchfem_run_case(parts.roller_ranks elasticity ${parameter_files}/elasticity/convergence_2d.prm RANKS 3 CHECKS - - 1e-9 null_space=4
+                  SET ${elastic_one_level} ${roller} "Backend=host" "Mesh/Simplices=kuhn" "Baseline=trilinos_jacobi" "Solver/Null space=project"
+                      "Solver/Preconditioner=block_jacobi")
 patchfem_amg(parts.adaptive elasticity convergence_2d 1e-9 ${elastic} "Baseline=trilinos_ml" "Boundary conditions/Dirichlet=" "Solver/Null space=project"
              "Refinement/Strategy=adaptive" "Refinement/Cycles=3" CHECKS max_iterations=38 null_space=6)
 patchfem_run_case(bad.free_part laplace ${parameter_files}/laplace/convergence_2d.prm SET ${parts} "Boundary ids/Rules=1: x < 2" "Boundary conditions/Dirichlet=1: 0"
                   ERROR "holds the constant of the part of the mesh around .4 0.5.; .* Null space = project")
+patchfem_run_case(bad.free_part_ranks laplace ${parameter_files}/laplace/convergence_2d.prm RANKS 3 SET ${parts} "Mesh/Simplices=kuhn" "Boundary ids/Rules=1: x < 2"
+                  "Boundary conditions/Dirichlet=1: 0" ERROR "holds the constant of the part of the mesh around .3.*; .* Null space = project")
 patchfem_run_case(bad.roller elasticity ${parameter_files}/elasticity/convergence_2d.prm SET ${elastic} ${roller} "Boundary ids/Rules=1: y < 1e-9"
                   ERROR "holds translation in x of the part of the mesh around .0.5 0.5.")
 
