@@ -65,19 +65,18 @@ namespace PatchFEM
   {
     Base::set_partitioner(partitioner);
     int n = 0;
-    dispatch(backend(), [&](auto where) {
-      if constexpr (std::is_same_v<decltype(where), Host>)
-      {
-        // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
-        const SlicedPatternView A        = view();
-        const auto              interior = [&](const int row) {
-          const int width = A.slice_width(row / A.slice_height);
-          return width == 0 || A.column(row, width - 1) < partitioner->n_owned();
-        };
-        while (partitioner != nullptr && n < A.n_rows && interior(n))
-          ++n;
-      }
-    });
+    if (partitioner != nullptr && backend().kind() != BackendKind::cuda) // whose products form all rows at once
+    {
+      // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
+      const KernelScope       scope(backend());
+      const SlicedPatternView A        = view();
+      const auto              interior = [&](const int row) {
+        const int width = A.slice_width(row / A.slice_height);
+        return width == 0 || A.column(row, width - 1) < partitioner->n_owned();
+      };
+      while (n < A.n_rows && interior(n))
+        ++n;
+    }
     std::const_pointer_cast<internal::SlicedPattern>(pattern)->n_interior = n;
   }
 
