@@ -89,6 +89,8 @@ namespace
       {"every seventh row", [](const int row, int) { return row % 7 == 6; }, [](int) { return 6; }, some_of_each},
       {"a rank without rows", [](const int row, const int n) { return row >= n - 777; },
        [](const int n) { return std::max(n - 777, 0); }, [](const int rank) { return rank == 1 ? 0 : 2500; }},
+      {"from a strip of a high slice on", [](const int row, int) { return row >= 1024; },
+       [](const int n) { return std::min(n, 1024); }, some_of_each},
   };
 
   struct Format
@@ -98,7 +100,7 @@ namespace
   };
 
   /**
-   * Rows of irregular length and some empty ones. Those with ghosts have nothing else if their number is even: beside
+   * Rows of irregular length and some empty ones, of which one ends a strip of a high slice. Those with ghosts have nothing else if their number is even: beside
    * them padding of an empty row reads ghosts, too. @p with_diagonal adds the row's own column.
    */
   template <typename Number>
@@ -112,7 +114,8 @@ namespace
     {
       const bool    has_ghosts = boundary.has(row, n_rows) && n_ghosts > 0;
       std::set<int> columns;
-      for (int k = 0; k < 9 * random(row, 50) && n_owned > 0 && row % 11 != 3 && !(has_ghosts && row % 2 == 0); ++k)
+      for (int k = 0;
+           k < 9 * random(row, 50) && n_owned > 0 && row % 11 != 3 && row != 1023 && !(has_ghosts && row % 2 == 0); ++k)
         columns.insert(static_cast<int>(random(row, k) * n_owned));
       for (int k = 0; k < 1 + row % 3 && has_ghosts; ++k)
         columns.insert(n_owned + static_cast<int>(random(row, 60 + k) * n_ghosts));
