@@ -9,6 +9,7 @@
 #include <boost/algorithm/string/join.hpp>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <new>
 #include <regex>
 #include <sstream>
@@ -125,6 +127,10 @@ namespace PatchFEM
         std::_Exit(1);
     program_name = new std::string(program);
     std::set_terminate(end_in_a_sentence);
+    // Arrays of megabytes come and go in a set-up. Freed memory stays with the process, or the system would give, and
+    // zero, new pages for each: a sixth of the time of Laplace with 0.9 million unknowns on one core.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   }
 
   bool has_memory_to_begin()

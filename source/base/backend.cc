@@ -89,7 +89,7 @@ namespace PatchFEM
     if (stream() != nullptr)
       return cuda_runtime::free_memory();
 #endif
-    return free_host_memory();
+    return free_host_memory() + kept_host_memory();
   }
 
   std::size_t Backend::patch_memory() const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/host_memory.h>
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -90,6 +91,11 @@ namespace PatchFEM
       }
     }
     return result;
+  }
+
+  std::size_t kept_host_memory()
+  {
+    return mallinfo2().fordblks;
   }
 
   std::size_t free_host_memory()

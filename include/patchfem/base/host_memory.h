@@ -15,6 +15,9 @@ namespace PatchFEM
    */
   std::size_t free_host_memory();
 
+  /** Bytes that this process has beside what it uses, and allocates from first: freed memory that it keeps. */
+  std::size_t kept_host_memory();
+
   /**
    * Bytes that the groups of @p groups leave, a file as `/proc/self/cgroup`, whose folders are in @p root; the largest
    * number if they have no limit. What the system holds of files that it can read again counts as free.
