@@ -70,9 +70,17 @@ namespace PatchFEM
     require(points.size() == std::size_t(graph.n_nodes()) * dim && points.backend() == graph.backend(),
             "The positions of nodes do not fit the nodes of a graph.");
     return choose(graph.backend(), [&](auto where) {
-      Array<double> reaches;
-      return graph_tools::find_short_edges(where, graph, {points.data(), dim}, factor, Array<double>(), reaches,
-                                           result);
+      using namespace graph_tools;
+      const NodePoints at{points.data(), dim};
+      Array<double>    nearest;
+      if (static_cast<double>(nearest_neighbours(where, graph, at, factor, nearest)) <
+          least_stretched_share * graph.n_nodes())
+        return false;
+      Adjacency shorts = short_edges(where, graph, at, factor, reaches(where, graph, nearest));
+      if (shorts.n_edges() == graph.n_edges())
+        return false;
+      result = std::move(shorts);
+      return true;
     });
   }
 

@@ -6,7 +6,6 @@
 #include "kernels/matrix_rows.h"
 
 #include <cmath>
-#include <limits>
 
 /** @file The steps (see run.h) of graph_tools.h. */
 namespace PatchFEM::graph_tools
@@ -51,15 +50,40 @@ namespace PatchFEM::graph_tools
 
   namespace
   {
-    /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
-    constexpr double least_stretched_share = 0.05;
-
-    /// The distance to no node.
-    constexpr double none = std::numeric_limits<double>::max();
+    /// Blocks that equal a threshold, as many of a regular mesh do, are below it however they are rounded.
+    constexpr double no_tie = 1. + 1e-6;
 
     /// How many times as near the nearest neighbours of a node's neighbours are, for it to wait: between the factor 2
     /// of cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
     constexpr double reach_jump = 3.;
+
+    /** The graph of @p n nodes with the edges that visit(node, keep) keeps by keep(neighbour, weight), twice the same. */
+    template <typename Visit>
+    Adjacency kept(const Backend &place, const int n, const Visit &visit)
+    {
+      Array<int>          counts(place, n);
+      Array<std::int64_t> offsets;
+      for_all(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        int n_kept = 0;
+        visit(i, [&](int, int) { ++n_kept; });
+        counts[i] = n_kept;
+      });
+      const std::int64_t n_edges = scan(counts, offsets);
+      Array<int>         neighbours(place, n_edges), weights(place, n_edges);
+      for_all(place, n,
+              [=, offsets = offsets.data(), neighbours = neighbours.data(),
+               weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                std::int64_t out = offsets[i];
+                visit(i, [&](const int neighbour, const int weight) {
+                  neighbours[out] = neighbour;
+                  weights[out++]  = weight;
+                });
+              });
+      place.synchronize();
+      Adjacency result;
+      result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
+      return result;
+    }
   } // namespace
 
   template <typename Rows, typename Where>
@@ -114,169 +138,116 @@ namespace PatchFEM::graph_tools
   }
 
   template <typename Number, typename Where>
-  Adjacency edges_across(Where, const SlicedEllpackMatrix<Number> &matrix, const Array<int> &coupled)
+  Array<double> diagonal_norms(Where, const SlicedEllpackMatrix<Number> &A)
   {
-    const Backend          &place = matrix.backend();
-    const SlicedPatternView A     = matrix.view();
-    Array<int>              counts(place, A.n_rows);
-    for_all(place, A.n_rows,
-            [=, coupled = coupled.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i);
-              int       n   = 0;
-              for (int k = A.lower_bound(row, A.n_rows); coupled[i] && k < A.row_lengths[row]; ++k)
-                n += coupled[A.column(row, k)] != 0;
-              counts[i] = n;
-            });
-    Array<std::int64_t> offsets;
-    Array<int>          neighbours(place, scan(counts, offsets));
-    for_all(place, A.n_rows,
-            [=, coupled = coupled.data(), offsets = offsets.data(),
-             to = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int    row = static_cast<int>(i);
-              std::int64_t out = offsets[i];
-              for (int k = A.lower_bound(row, A.n_rows); coupled[i] && k < A.row_lengths[row]; ++k)
-                if (coupled[A.column(row, k)])
-                  to[out++] = A.column(row, k);
-            });
-    place.synchronize();
-    Adjacency result;
-    result.reinit(std::move(offsets), std::move(neighbours));
-    return result;
-  }
-
-  template <>
-  Array<double> nearest_across(Here, const Adjacency &across, const NodePoints &at)
-  {
-    const AdjacencyView graph = across.view();
-    Array<double>       result(across.backend(), graph.n_nodes);
-    for_all(across.backend(), graph.n_nodes, [=, result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      double nearest = none;
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-      {
-        const double d = at.squared_distance(i, graph.neighbours[e]);
-        nearest        = d < nearest ? d : nearest;
-      }
-      result[i] = nearest;
+    const kernels::SlicedEllpackRows<Number> rows{A.view()};
+    Array<double>                            result(A.backend(), rows.n_rows());
+    for_all(A.backend(), rows.n_rows(), [rows, norms = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
     });
     return result;
   }
 
-  template <>
-  bool find_short_edges(Here,
-                        const Adjacency     &all,
-                        const NodePoints    &at,
-                        const double         length_factor,
-                        const Array<double> &elsewhere,
-                        Array<double>       &reaches,
-                        Adjacency           &result)
+  template <typename Number, typename Where>
+  Adjacency edges_across(Where,
+                         const SlicedEllpackMatrix<Number> &A,
+                         const Array<int>                  &coupled,
+                         const Array<double>               &norms,
+                         const double                       threshold)
   {
-    const Backend      &place  = all.backend();
-    const AdjacencyView graph  = all.view();
-    const int           n      = graph.n_nodes;
-    const double        factor = length_factor * length_factor, jump = reach_jump * reach_jump;
-    Array<double>       least_distances(place, n); // squared, as are the factors
-    Array<int>          counts(place, n);
+    return kept(A.backend(), A.n_rows() / A.block_rows(),
+                [rows = kernels::SlicedEllpackRows<Number>{A.view()}, coupled = coupled.data(), norms = norms.data(),
+                 square = threshold * threshold * no_tie] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
+                  const int row = static_cast<int>(i);
+                  for (int k = rows.A.lower_bound(row, rows.A.n_rows); coupled[i] && k < rows.A.row_lengths[row]; ++k)
+                  {
+                    const int j = rows.A.column(row, k);
+                    if (coupled[j] && (square == 0. || rows.squared_norm(row, j) > square * (norms[i] * norms[j])))
+                      keep(j, 1);
+                  }
+                });
+  }
+
+  template <>
+  Adjacency joined(Here, const Adjacency &own, const Adjacency &across)
+  {
+    return kept(own.backend(), own.n_nodes(),
+                [inside = own.view(), outside = across.view()] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
+                  for (std::int64_t e = inside.offsets[i]; e < inside.offsets[i + 1]; ++e)
+                    keep(inside.neighbours[e], inside.weight(e));
+                  for (std::int64_t e = outside.offsets[i]; e < outside.offsets[i + 1]; ++e)
+                    keep(outside.neighbours[e], outside.weight(e));
+                });
+  }
+
+  template <>
+  Adjacency without_ghosts(Here, const Adjacency &edges)
+  {
+    return kept(edges.backend(), edges.n_nodes(),
+                [graph = edges.view()] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
+                  for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                    if (graph.neighbours[e] < graph.n_nodes)
+                      keep(graph.neighbours[e], graph.weight(e));
+                });
+  }
+
+  template <>
+  std::int64_t nearest_neighbours(
+      Here, const Adjacency &edges, const NodePoints &at, const double length_factor, Array<double> &least)
+  {
+    const AdjacencyView graph  = edges.view();
+    const double        factor = length_factor * length_factor;
+    Array<int>          counts(edges.backend(), graph.n_nodes);
     Array<std::int64_t> offsets;
-
-    // The distance to the nearest neighbour, 0 without any; and whether less than half of them are within its factor.
-    double *const       least = least_distances.data();
-    const double *const other = elsewhere.empty() ? nullptr : elsewhere.data();
-    for_all(place, n, [=, stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      double nearest = other != nullptr ? other[i] : none, farthest = 0.;
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-      {
-        const double d = at.squared_distance(i, graph.neighbours[e]);
-        nearest        = d < nearest ? d : nearest;
-        farthest       = d > farthest ? d : farthest;
-      }
-      nearest   = nearest == none ? 0. : nearest;
-      int n_far = 0;
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
-        n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
-      least[i]     = nearest;
-      stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
-    });
-    if (scan(counts, offsets) < least_stretched_share * n)
-    {
-      reaches.swap(least_distances);
-      return false;
-    }
-
-    // That distance; of a node that lacks near neighbours where its neighbours have some, whose least distances are
-    // more than sqrt(jump) times as small, the smallest of those. Such a node is the end of a line or a part of one, as
-    // above a hanging node; it has to stay by itself until its neighbours have as few.
-    reaches.reinit(place, n);
-    double *const reach = reaches.data();
-    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
-      double smallest = least[i];
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-      {
-        const double other = least[graph.neighbours[e]];
-        smallest           = other < smallest ? other : smallest;
-      }
-      reach[i] = least[i] > jump * smallest ? smallest : least[i];
-    });
-
-    const ShortEdges is_short{at, reach, factor};
-    for_all(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      int n_short = 0;
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-        n_short += is_short(i, graph.neighbours[e]);
-      counts[i] = n_short;
-    });
-    const std::int64_t n_short = scan(counts, offsets);
-    if (n_short == static_cast<std::int64_t>(all.neighbours().size()))
-      return false;
-    Array<int> neighbours(place, n_short), weights(place, n_short);
-    for_all(place, n,
-            [=, offsets = offsets.data(), neighbours = neighbours.data(),
-             weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              std::int64_t out = offsets[i];
+    least.reinit(edges.backend(), graph.n_nodes);
+    for_all(edges.backend(), graph.n_nodes,
+            [=, least = least.data(), stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              double nearest = 0., farthest = 0.;
               for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                if (is_short(i, graph.neighbours[e]))
-                {
-                  neighbours[out] = graph.neighbours[e];
-                  weights[out++]  = graph.weight(e);
-                }
+              {
+                const double d = at.squared_distance(i, graph.neighbours[e]);
+                nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
+                farthest       = d > farthest ? d : farthest;
+              }
+              int n_far = 0;
+              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
+                n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
+              least[i]     = nearest;
+              stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
             });
-    place.synchronize();
-    result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
-    return true;
+    return scan(counts, offsets);
   }
 
   template <>
-  Adjacency with_short_across(Here,
-                              const Adjacency     &shorts,
-                              const Adjacency     &across,
-                              const NodePoints    &at,
-                              const double         length_factor,
-                              const Array<double> &reaches)
+  Array<double> reaches(Here, const Adjacency &edges, const Array<double> &nearest)
   {
-    const Backend      &place = shorts.backend();
-    const AdjacencyView graph = shorts.view(), more = across.view();
-    const ShortEdges    is_short{at, reaches.data(), length_factor * length_factor};
-    Array<int>          counts(place, graph.n_nodes);
-    Array<std::int64_t> offsets;
-    for_all(place, graph.n_nodes, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      int n = static_cast<int>(graph.offsets[i + 1] - graph.offsets[i]);
-      for (std::int64_t e = more.offsets[i]; e < more.offsets[i + 1]; ++e)
-        n += is_short(i, more.neighbours[e]);
-      counts[i] = n;
-    });
-    Array<int> neighbours(place, scan(counts, offsets));
-    for_all(place, graph.n_nodes,
-            [=, offsets = offsets.data(), to = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              std::int64_t out = offsets[i];
+    const AdjacencyView graph = edges.view();
+    const double        jump  = reach_jump * reach_jump;
+    Array<double>       result(edges.backend(), graph.n_nodes);
+    for_all(edges.backend(), graph.n_nodes,
+            [=, least = nearest.data(), reach = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              double smallest = least[i];
               for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                to[out++] = graph.neighbours[e];
-              for (std::int64_t e = more.offsets[i]; e < more.offsets[i + 1]; ++e)
-                if (is_short(i, more.neighbours[e]))
-                  to[out++] = more.neighbours[e];
+              {
+                const double other = least[graph.neighbours[e]];
+                smallest           = other < smallest ? other : smallest;
+              }
+              reach[i] = least[i] > jump * smallest ? smallest : least[i];
             });
-    place.synchronize();
-    Adjacency result;
-    result.reinit(std::move(offsets), std::move(neighbours));
     return result;
+  }
+
+  template <>
+  Adjacency
+  short_edges(Here, const Adjacency &edges, const NodePoints &at, const double factor, const Array<double> &reach)
+  {
+    return kept(edges.backend(), edges.n_nodes(),
+                [graph = edges.view(), is_short = ShortEdges{at, reach.data(), factor * factor}] PATCHFEM_DEVICE(
+                    const std::int64_t i, const auto &keep) {
+                  for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                    if (is_short(i, graph.neighbours[e]))
+                      keep(graph.neighbours[e], graph.weight(e));
+                });
   }
 
   template <>
@@ -344,9 +315,11 @@ namespace PatchFEM::graph_tools
     return centroids;
   }
 
-#define INSTANTIATE(Number)                                                    \
-  template Array<int> coupled_rows(Here, const SlicedEllpackMatrix<Number> &); \
-  template Adjacency  edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &);
+#define INSTANTIATE(Number)                                                                          \
+  template Array<int>    coupled_rows(Here, const SlicedEllpackMatrix<Number> &);                    \
+  template Array<double> diagonal_norms(Here, const SlicedEllpackMatrix<Number> &);                  \
+  template Adjacency     edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &, \
+                                      const Array<double> &, double);
   INSTANTIATE(float)
   INSTANTIATE(double)
 #undef INSTANTIATE

@@ -79,36 +79,50 @@ namespace PatchFEM::graph_tools
   template <typename Number, typename Where>
   Array<int> coupled_rows(Where, const SlicedEllpackMatrix<Number> &A);
 
-  /** Edges of rows of @p A that couple to columns behind those of rows that do; @p coupled is [column]. */
+  /** [row], Frobenius norms of diagonal blocks. */
   template <typename Number, typename Where>
-  Adjacency edges_across(Where, const SlicedEllpackMatrix<Number> &A, const Array<int> &coupled);
-
-  /** Of each node the least squared distance along edges @p across; the largest number there is of one without. */
-  template <typename Where>
-  Array<double> nearest_across(Where, const Adjacency &across, const NodePoints &at);
+  Array<double> diagonal_norms(Where, const SlicedEllpackMatrix<Number> &A);
 
   /**
-   * See the functions of these names in adjacency.h. Reaches are squared. @p elsewhere, of nodes
-   * that @p graph does not have, see nearest_across(), may be empty.
+   * Edges of rows of @p A that couple to columns behind those of rows that do, of other ranks; @p coupled and, unless
+   * @p threshold is 0 (see Adjacency), @p norms are [column].
+   */
+  template <typename Number, typename Where>
+  Adjacency edges_across(Where,
+                         const SlicedEllpackMatrix<Number> &A,
+                         const Array<int>                  &coupled,
+                         const Array<double>               &norms,
+                         double                             threshold);
+
+  /** The edges of @p own and, behind them, those of @p across; and the first of these again. */
+  template <typename Where>
+  Adjacency joined(Where, const Adjacency &own, const Adjacency &across);
+  template <typename Where>
+  Adjacency without_ghosts(Where, const Adjacency &graph);
+
+  // The steps of find_short_edges(). Neighbours behind the nodes of a graph are ghosts. Distances are squared.
+
+  /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
+  constexpr double least_stretched_share = 0.05;
+
+  /** The distance to the nearest neighbour, 0 without any; how many nodes have most neighbours @p factor times as far. */
+  template <typename Where>
+  std::int64_t
+  nearest_neighbours(Where, const Adjacency &graph, const NodePoints &at, double factor, Array<double> &nearest);
+
+  /**
+   * The distance to the nearest; of a node that lacks near neighbours where its neighbours have some, which are more
+   * than three times as near, the smallest of theirs. Such a node is the end of a line or a part of one, as above a
+   * hanging node; it has to stay by itself until its neighbours have as few.
    */
   template <typename Where>
-  bool find_short_edges(Where,
-                        const Adjacency     &graph,
-                        const NodePoints    &at,
-                        double               factor,
-                        const Array<double> &elsewhere,
-                        Array<double>       &reaches,
-                        Adjacency           &result);
+  Array<double> reaches(Where, const Adjacency &graph, const Array<double> &nearest);
 
-  /** @p shorts and, behind each node's neighbours, those along edges @p across that are as near. */
   template <typename Where>
-  Adjacency with_short_across(Where,
-                              const Adjacency     &shorts,
-                              const Adjacency     &across,
-                              const NodePoints    &at,
-                              double               factor,
-                              const Array<double> &reaches);
+  Adjacency
+  short_edges(Where, const Adjacency &graph, const NodePoints &at, double factor, const Array<double> &reaches);
 
+  /** The independent set of adjacency.h. */
   template <typename Where>
   int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 

@@ -96,19 +96,21 @@ namespace PatchFEM
     }
     if (ranks != nullptr)
     {
-      across =
-          level > 0 && follow ? rank_edges::across(A.backend(), *ranks, edges_across.back()) : rank_edges::across(A);
+      across        = level > 0 && follow ? rank_edges::across(A.backend(), *ranks, edges_across.back())
+                                          : rank_edges::across(A, by_entries ? data.strength_threshold : 0.);
       n_coordinates = static_cast<int>(ranks->communicator().maximum(std::int64_t(n_coordinates))); // some have no node
     }
     const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
     const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries;
-    Adjacency  short_edges; // with those to nodes of other ranks
+    Adjacency  shorts; // with those to nodes of other ranks
     const bool by_distance =
         distances_count &&
-        (ranks != nullptr ? find_short_edges_on_ranks(*ranks, all, across, factor, strong, short_edges)
+        (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, points, factor, shorts)
                           : find_short_edges(all, n_coordinates, points, factor, strong));
+    if (by_distance && ranks != nullptr)
+      strong = choose(A.backend(), [&](auto where) { return graph_tools::without_ghosts(where, shorts); });
     const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
     const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
@@ -128,10 +130,10 @@ namespace PatchFEM
     if (by_distance)
       reinit(strong, mostly_lines);
     // Nodes all of whose short edges are cut by a border of ranks stay alone, and tell nothing of the mesh.
-    const int    n_cut   = by_distance && ranks != nullptr ? n_alone(strong) - n_alone(short_edges) : 0;
-    const auto   share   = of_all(by_distance ? next.n_aggregates() - n_cut : 0);
-    const double largest = most_aggregates * static_cast<double>(of_all(by_distance ? all.n_nodes() - n_cut : 0));
-    const bool   along_short_edges = by_distance && static_cast<double>(share) <= largest;
+    const int  n_cut = by_distance && ranks != nullptr ? n_alone(strong) - n_alone(shorts) : 0;
+    const bool along_short_edges =
+        by_distance && static_cast<double>(of_all(next.n_aggregates() - n_cut)) <=
+                           most_aggregates * static_cast<double>(of_all(all.n_nodes() - n_cut));
     if (!along_short_edges)
       reinit(all, false);
     if (n_coordinates > 0)
@@ -146,32 +148,10 @@ namespace PatchFEM
     const Aggregation &made = aggregations.back();
     AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
     if (along_short_edges)
-      lists.set_short_edges(ranks != nullptr ? std::move(short_edges) : std::move(strong));
+      lists.set_short_edges(ranks != nullptr ? std::move(shorts) : std::move(strong));
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
-  }
-
-  /** What find_short_edges() does to @p own ones, of which @p short_edges have more, to nodes of other ranks. */
-  bool MISAggregation::find_short_edges_on_ranks(const Partitioner &nodes,
-                                                 const Adjacency   &all,
-                                                 const Adjacency   &across,
-                                                 const double       factor,
-                                                 Adjacency         &own,
-                                                 Adjacency         &short_edges) const
-  {
-    const Backend      &place = all.backend();
-    const Array<double> here  = rank_edges::with_ghosts(place, nodes, points, n_coordinates);
-    return choose(place, [&](auto where) {
-      const graph_tools::NodePoints at{here.data(), n_coordinates};
-      const Array<double>           elsewhere = graph_tools::nearest_across(where, across, at);
-      Array<double>                 reaches;
-      const bool fewer = graph_tools::find_short_edges(where, all, at, factor, elsewhere, reaches, own);
-      reaches          = rank_edges::with_ghosts(place, nodes, reaches);
-      if (fewer)
-        short_edges = graph_tools::with_short_across(where, own, across, at, factor, reaches);
-      return fewer;
-    });
   }
 
   std::unique_ptr<AMGAggregation> MISAggregation::gather(const unsigned int level, const Partitioner &nodes) const

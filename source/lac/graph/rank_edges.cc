@@ -9,11 +9,16 @@
 namespace PatchFEM::rank_edges
 {
   template <typename Number>
-  Adjacency across(const SlicedEllpackMatrix<Number> &A)
+  Adjacency across(const SlicedEllpackMatrix<Number> &A, const double threshold)
   {
     return choose(A.backend(), [&](auto where) {
-      const Array<int> coupled = with_ghosts(A.backend(), *A.partitioner(), graph_tools::coupled_rows(where, A));
-      return graph_tools::edges_across(where, A, coupled);
+      const Backend     &place   = A.backend();
+      const Partitioner &nodes   = *A.partitioner();
+      const Array<int>   coupled = with_ghosts(place, nodes, graph_tools::coupled_rows(where, A));
+      Array<double>      norms;
+      if (threshold > 0.)
+        norms = with_ghosts(place, nodes, graph_tools::diagonal_norms(where, A));
+      return graph_tools::edges_across(where, A, coupled, norms, threshold);
     });
   }
 
@@ -22,14 +27,16 @@ namespace PatchFEM::rank_edges
     std::vector<std::int64_t>              offsets(nodes.n_owned() + 1, 0);
     std::vector<int>                       neighbours, weights;
     const std::vector<Partitioner::Ghost> &ghosts = nodes.ghosts();
-    for (const RankEdge &edge : edges) // by node and ghost
-    {
-      const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), edge.other);
-      require(at != ghosts.end() && *at == edge.other, "A coarse matrix lacks neighbours of its graph.");
-      neighbours.push_back(nodes.n_owned() + static_cast<int>(at - ghosts.begin()));
-      weights.push_back(edge.weight);
-      offsets[edge.node + 1] = static_cast<std::int64_t>(neighbours.size());
-    }
+    nodes.communicator().together([&] {
+      for (const RankEdge &edge : edges) // by node and ghost
+      {
+        const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), edge.other);
+        require(at != ghosts.end() && *at == edge.other, "A coarse matrix lacks neighbours of its graph.");
+        neighbours.push_back(nodes.n_owned() + static_cast<int>(at - ghosts.begin()));
+        weights.push_back(edge.weight);
+        offsets[edge.node + 1] = static_cast<std::int64_t>(neighbours.size());
+      }
+    });
     for (std::size_t i = 1; i < offsets.size(); ++i)
       offsets[i] = std::max(offsets[i], offsets[i - 1]);
     Adjacency result;
@@ -77,6 +84,34 @@ namespace PatchFEM::rank_edges
     return result;
   }
 
+  bool find_short(const Partitioner   &nodes,
+                  const Adjacency     &own,
+                  const Adjacency     &across,
+                  const int            dim,
+                  const Array<double> &points,
+                  const double         factor,
+                  Adjacency           &result)
+  {
+    const Communicator &ranks = nodes.communicator();
+    const Backend      &place = own.backend();
+    const Array<double> here  = with_ghosts(place, nodes, points, dim);
+    return choose(place, [&](auto where) {
+      using namespace graph_tools;
+      const NodePoints   at{here.data(), dim};
+      const Adjacency    graph = joined(where, own, across);
+      Array<double>      nearest;
+      const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, graph, at, factor, nearest));
+      if (static_cast<double>(n_stretched) < least_stretched_share * static_cast<double>(nodes.n_global()))
+        return false;
+      const Array<double> reach  = reaches(where, graph, with_ghosts(place, nodes, nearest));
+      Adjacency           shorts = short_edges(where, graph, at, factor, with_ghosts(place, nodes, reach));
+      if (ranks.sum(static_cast<std::int64_t>(graph.neighbours().size() - shorts.neighbours().size())) == 0)
+        return false;
+      result = std::move(shorts);
+      return true;
+    });
+  }
+
   Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across)
   {
     const HostGraph                  inside(own), outside(across);
@@ -106,6 +141,6 @@ namespace PatchFEM::rank_edges
     return result;
   }
 
-  template Adjacency across(const SlicedEllpackMatrix<float> &);
-  template Adjacency across(const SlicedEllpackMatrix<double> &);
+  template Adjacency across(const SlicedEllpackMatrix<float> &, double);
+  template Adjacency across(const SlicedEllpackMatrix<double> &, double);
 } // namespace PatchFEM::rank_edges

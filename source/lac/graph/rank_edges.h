@@ -10,9 +10,9 @@
  */
 namespace PatchFEM::rank_edges
 {
-  /** Those of a matrix: its blocks between rows that couple, on its back end. */
+  /** Those of a matrix: its blocks between rows that couple, above @p threshold (see Adjacency), on its back end. */
   template <typename Number>
-  Adjacency across(const SlicedEllpackMatrix<Number> &A);
+  Adjacency across(const SlicedEllpackMatrix<Number> &A, double threshold);
 
   /** Of @p nodes, which have the ghosts of all @p edges, on @p place. */
   Adjacency across(const Backend &place, const Partitioner &nodes, const std::vector<RankEdge> &edges);
@@ -20,6 +20,18 @@ namespace PatchFEM::rank_edges
   /** Those of the graph of aggregates, which weigh what the edges @p across between their nodes do. */
   std::vector<RankEdge>
   between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node);
+
+  /**
+   * find_short_edges() of the graph that @p own and @p across are together; all ranks find some or none does. @p points
+   * are those of owned nodes.
+   */
+  bool find_short(const Partitioner   &nodes,
+                  const Adjacency     &own,
+                  const Adjacency     &across,
+                  int                  dim,
+                  const Array<double> &points,
+                  double               factor,
+                  Adjacency           &result);
 
   /** The graph of all nodes of all ranks, in the order of ranks, everywhere. */
   Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across);

@@ -72,11 +72,5 @@ namespace PatchFEM
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
-    bool           find_short_edges_on_ranks(const Partitioner &nodes,
-                                             const Adjacency   &all,
-                                             const Adjacency   &across,
-                                             double             factor,
-                                             Adjacency         &own,
-                                             Adjacency         &short_edges) const;
   };
 } // namespace PatchFEM
