@@ -52,8 +52,8 @@ namespace PatchFEM
     std::vector<int> append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern);
 
     /**
-     * Collective: their values. @p values are those of rows from @p first on, on @p place, in scalar rows (see
-     * kernels/coarsening.h) of blocks of n_c x n_m.
+     * Collective: their values. @p values are those of rows from @p first on, at most first_sent(), on @p place, in
+     * scalar rows (see kernels/coarsening.h) of blocks of n_c x n_m.
      */
     template <typename Number>
     void update(const Partitioner &nodes, int first, int n_c, int n_m, const Backend &place, Number *values) const;

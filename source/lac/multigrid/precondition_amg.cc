@@ -246,9 +246,17 @@ namespace PatchFEM
       if constexpr (std::is_same<Number, double>::value)
       {
         single_matrix.copy_values_from(*sliced);
-        single_rank_levels->update(single_matrix);
-        const std::string failure = single_failure();
-        require(failure.empty(), failure, " Initialize the preconditioner anew.");
+        reason = reason_of<Error>([&]() { // of all ranks
+          single_rank_levels->update(single_matrix);
+          return single_failure();
+        });
+        if (reason.empty())
+          return;
+        rank_levels = std::make_unique<RankHierarchy<Number>>();
+        rank_levels->monitor(end_of_phase);
+        rank_levels->initialize_from(*sliced, std::move(*single_rank_levels));
+        single_rank_levels.reset();
+        single_matrix = SlicedEllpackMatrix<float>();
       }
       return;
     }

@@ -13,7 +13,7 @@ namespace PatchFEM
     /** Aggregates of all ranks are at most this share of the nodes, or the level is gathered. */
     constexpr double most_aggregates = 0.5;
 
-    /** A level with so many nodes on each rank is gathered: aggregates inside of ranks would hardly be larger than one. */
+    /** A level of so few nodes on each rank is gathered: there border counts for more than what lies inside. */
     constexpr int few_nodes = 16;
 
     /** The mean position of the nodes of each aggregate. */
@@ -62,7 +62,13 @@ namespace PatchFEM
       const SlicedEllpackMatrix<Number> &matrix = last();
       auto                               level  = std::make_unique<Level>();
       level->A                                  = &matrix;
-      level->aggregates               = aggregation.aggregate(static_cast<unsigned int>(levels.size()), matrix);
+      level->aggregates = aggregation.aggregate(static_cast<unsigned int>(levels.size()), matrix);
+      ranks.together([&] {
+        require(matrix.n_rows() == 0 ||
+                    level->aggregates.aggregate_of_node().size() == std::size_t(matrix.n_rows() / matrix.block_rows()),
+                "Aggregates of ", level->aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ",
+                matrix.n_rows(), " rows.");
+      });
       const std::int64_t n_aggregates = ranks.sum(std::int64_t(level->aggregates.n_aggregates()));
       const auto         n_nodes      = static_cast<double>(matrix.partitioner()->n_global());
       if (n_aggregates == 0 || static_cast<double>(n_aggregates) > most_aggregates * n_nodes)
@@ -94,6 +100,37 @@ namespace PatchFEM
     require(again != nullptr, "These aggregates are for one rank.");
     report(levels.size(), "gathering");
     gathered.initialize(whole, all_modes, *again, parameters);
+    make_vectors();
+  }
+
+  template <typename Number>
+  template <typename OtherNumber>
+  void RankHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other)
+  {
+    require(other.finest != nullptr, "Aggregates of a hierarchy were asked for before it was initialized.");
+    parameters = other.parameters;
+    finest     = &A;
+    levels.clear();
+    for (auto &from : other.levels)
+    {
+      const int n_modes = from->coarsening.prolongator().block_columns();
+      auto      level   = std::make_unique<Level>();
+      level->A          = &last();
+      level->aggregates = std::move(from->aggregates);
+      level->tentative  = std::move(from->tentative);
+      compute_smoother(*level);
+      level->coarsening.reinit(*level->A, level->aggregates, n_modes);
+      level->compute_coarse();
+      levels.push_back(std::move(level));
+    }
+    gather_matrix(last());
+    gathered.initialize_from(whole, std::move(other.gathered));
+    make_vectors();
+  }
+
+  template <typename Number>
+  void RankHierarchy<Number>::make_vectors()
+  {
     if (!levels.empty())
     {
       last().initialize_vector(last_x);
@@ -276,4 +313,5 @@ namespace PatchFEM
 
   template class RankHierarchy<float>;
   template class RankHierarchy<double>;
+  template void RankHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, RankHierarchy<float> &&);
 } // namespace PatchFEM

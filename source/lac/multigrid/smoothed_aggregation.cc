@@ -119,7 +119,7 @@ namespace PatchFEM
       P_pattern     = compress(place, n_nodes, numbers.n(),
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
     }
-    const auto know = [&](const std::vector<int> &new_numbers, CompressedPattern *pattern) {
+    const auto renumber = [&](const std::vector<int> &new_numbers, CompressedPattern *pattern) {
       for (int &i : aggregate_of_node)
         i = i < 0 ? i : new_numbers[i];
       if (pattern != nullptr)
@@ -127,9 +127,9 @@ namespace PatchFEM
       if (folded)
         whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
     };
-    know(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
+    renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
     product_pattern = compress(place, n_nodes, numbers.n(), kernels::ProductRows{A.view(), P_pattern.view()});
-    know(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
+    renumber(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
     of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
     {
       CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
@@ -202,8 +202,9 @@ namespace PatchFEM
   {
     require(tentative.dropped().size() == std::size_t(aggregates.n_aggregates()),
             "A tentative prolongator does not belong to these aggregates.");
-    require(!aggregates.stretched() || tentative.coarse_modes().size() == std::size_t(aggregates.n_aggregates()) *
-                                                                              P.block_columns() * P.block_columns(),
+    require((!aggregates.stretched() && of_ranks == nullptr) ||
+                tentative.coarse_modes().size() ==
+                    std::size_t(aggregates.n_aggregates()) * P.block_columns() * P.block_columns(),
             "A prolongator along short edges needs the modes of the next level.");
     choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
   }

@@ -23,7 +23,7 @@ namespace PatchFEM
 
     /**
      * The aggregates of level @p level, whose matrix is @p A, on its back end. Without any, coarsening ends. Of several
-     * ranks each makes aggregates of the nodes of its rows; that is collective.
+     * ranks each makes aggregates of the nodes of its rows; that is collective, and throws on all or none.
      */
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<double> &A) = 0;
     virtual AggregateLists aggregate(unsigned int level, const SlicedEllpackMatrix<float> &A)  = 0;

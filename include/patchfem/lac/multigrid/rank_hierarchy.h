@@ -21,6 +21,10 @@ namespace PatchFEM
                     AMGAggregation                    &aggregation,
                     const AMGParameters               &parameters);
 
+    /** See AMGHierarchy::initialize_from(). */
+    template <typename OtherNumber>
+    void initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other);
+
     /** New values on the same pattern, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
@@ -39,6 +43,9 @@ namespace PatchFEM
     std::size_t  memory_consumption() const;
 
   private:
+    template <typename OtherNumber>
+    friend class RankHierarchy;
+
     struct Level
     {
       const SlicedEllpackMatrix<Number>          *A = nullptr;
@@ -75,6 +82,7 @@ namespace PatchFEM
         end_of_phase(static_cast<unsigned int>(level), phase);
     }
     void compute_smoother(Level &level) const;
+    void make_vectors();
     void gather_matrix(const SlicedEllpackMatrix<Number> &A);
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;

@@ -61,7 +61,8 @@ namespace PatchFEM
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
-   * with fine nodes in the order that they have there. All functions are collective then.
+   * with fine nodes in the order that they have there. Rows of A P from the first on that is fetched are one stretch,
+   * and a block between two ranks is summed by both, equal to rounding. All functions are collective then.
    */
   template <typename Number>
   class SmoothedAggregation
