@@ -217,10 +217,12 @@ namespace PatchFEM
 
     /** Moves the coarse quads or hexes in @p triangulation, gives their faces the ids of @p lists and refines them. */
     template <int dim>
-    void finish_hypercubes(Triangulation<dim>   &triangulation,
-                           const MeshParameters &parameters,
-                           const MeshLists      &lists,
-                           const unsigned int    n_refinements)
+    void finish_hypercubes(Triangulation<dim>          &triangulation,
+                           const MeshParameters        &parameters,
+                           const MeshLists             &lists,
+                           const unsigned int           n_refinements,
+                           const MeshSummary           &summary,
+                           const BeforeRefinement<dim> &before_refinement)
     {
       if (moves(parameters))
       {
@@ -243,6 +245,8 @@ namespace PatchFEM
           if (face->at_boundary())
             face->set_boundary_id(lists.face_ids[f++]);
       require_memory<dim>(lists.n_cells(), n_refinements, false, n_parts(triangulation));
+      if (before_refinement)
+        before_refinement(triangulation, summary);
       triangulation.refine_global(n_refinements);
     }
 
@@ -496,9 +500,10 @@ namespace PatchFEM
   }
 
   template <int dim>
-  MeshSummary make_triangulation(Triangulation<dim>   &triangulation,
-                                 const MeshParameters &parameters,
-                                 const unsigned int    additional_refinements)
+  MeshSummary make_triangulation(Triangulation<dim>          &triangulation,
+                                 const MeshParameters        &parameters,
+                                 const unsigned int           additional_refinements,
+                                 const BeforeRefinement<dim> &before_refinement)
   {
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
     if (auto *parts = dynamic_cast<parallel::fullydistributed::Triangulation<dim> *>(&triangulation))
@@ -514,7 +519,7 @@ namespace PatchFEM
         lists = read_once(parameters, triangulation);
       summary = make_coarse(triangulation, lists, parameters);
       if (!summary.simplices)
-        finish_hypercubes(triangulation, parameters, lists, n_refinements);
+        finish_hypercubes(triangulation, parameters, lists, n_refinements, summary, before_refinement);
       else
       {
         require_memory<dim>(lists.n_cells(), n_refinements, true);
@@ -534,8 +539,9 @@ namespace PatchFEM
   template <int dim>
   MeshSummary make_triangulation(std::unique_ptr<Triangulation<dim>> &triangulation,
                                  const MeshParameters                &parameters,
-                                 const bool                           adaptive,
-                                 const MPI_Comm                       communicator)
+                                 const bool                           of_p4est,
+                                 const MPI_Comm                       communicator,
+                                 const BeforeRefinement<dim>         &before_refinement)
   {
     triangulation.reset();
     if (Utilities::MPI::n_mpi_processes(communicator) > 1)
@@ -543,7 +549,7 @@ namespace PatchFEM
       const MPICommunicator ranks(communicator);
       CoarseMesh<dim>       coarse(parameters, ranks);
       if (coarse.summary.simplices ||
-          (!adaptive && !coarse.curved && coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
+          (!of_p4est && !coarse.curved && coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
       {
         auto  parts   = std::make_unique<parallel::fullydistributed::Triangulation<dim>>(communicator);
         auto &target  = *parts;
@@ -554,7 +560,7 @@ namespace PatchFEM
     }
     else
       triangulation = std::make_unique<Triangulation<dim>>();
-    return make_triangulation(*triangulation, parameters);
+    return make_triangulation(*triangulation, parameters, 0, before_refinement);
   }
 
   template <int dim>
@@ -570,9 +576,10 @@ namespace PatchFEM
   }
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                                   \
-  template MeshSummary      make_triangulation(Triangulation<dim> &, const MeshParameters &, unsigned int);         \
+  template MeshSummary      make_triangulation(Triangulation<dim> &, const MeshParameters &, unsigned int,          \
+                                               const BeforeRefinement<dim> &);                                      \
   template MeshSummary      make_triangulation(std::unique_ptr<Triangulation<dim>> &, const MeshParameters &, bool, \
-                                               MPI_Comm);                                                           \
+                                               MPI_Comm, const BeforeRefinement<dim> &);                            \
   template BoundingBox<dim> bounding_box(const Triangulation<dim> &);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)

@@ -162,12 +162,18 @@ namespace PatchFEM
         if (cycle == 0)
         {
           const bool adaptive = parameters.refinement.adaptive && parameters.refinement.n_cycles > 1;
-          summary             = make_triangulation(triangulation, parameters.mesh, adaptive, communicator);
+          const auto periodic = [&](Triangulation<dim> &coarse, const MeshSummary &of_coarse) {
+            essential.resolve(of_coarse.boundary_ids);
+            essential.add_periodicity(coarse);
+          };
+          summary =
+              make_triangulation(triangulation, parameters.mesh, adaptive || essential.has_periodicity(), communicator,
+                                 essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
           check_support();
-          essential.resolve(summary.boundary_ids);
+          if (!essential.has_periodicity())
+            essential.resolve(summary.boundary_ids);
           physics.resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
           cell_degrees.resolve(summary.material_ids);
-          essential.add_periodicity(*triangulation);
           if (exact_solution)
           {
             // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
@@ -217,8 +223,6 @@ namespace PatchFEM
           refuse(essential.has_no_normal_flux(), "Boundary conditions/No normal flux",
                  "hold the component with Dirichlet '... free; 0 ...'.");
         }
-        require(!essential.has_periodicity() || Utilities::MPI::n_mpi_processes(communicator) == 1,
-                "Boundary conditions/Periodic is not supported on several MPI ranks; run one process.");
       }
 
       void make_elements()

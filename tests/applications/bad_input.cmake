@@ -156,8 +156,6 @@ patchfem_run_case(bad.no_gpu laplace ${laplace} SET "Backend=cuda" ERROR "'cuda'
 
 # Several ranks give the sentence once.
 patchfem_run_case(bad.mpi laplace ${laplace} RANKS 2 SET "Backend=trilinos" "Loads/Source=sin(x" ERROR "cannot be read")
-patchfem_run_case(bad.periodic_mpi laplace ${laplace} RANKS 2 ERROR "Periodic is not supported on several MPI ranks"
-                  SET "Backend=trilinos" "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2 3: 0" "Boundary conditions/Periodic=0 1 x")
 
 # Meshes
 file(WRITE ${broken}/tangled.msh "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 0.9 -1 0\n6 2 1 0\n$EndNodes\n$Elements\n2\n1 3 2 1 1 1 2 5 4\n2 3 2 1 1 2 3 6 5\n$EndElements\n")

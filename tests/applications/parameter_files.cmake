@@ -121,6 +121,9 @@ endfunction()
 patchfem_compare_ranks(ranks.hanging_nodes laplace l_shape "Backend=host" "Refinement/Cycles=5")
 patchfem_compare_ranks(ranks.emulated laplace l_shape "Backend=emulated_device" "Refinement/Cycles=4" "Solver/Preconditioner=amg")
 patchfem_compare_ranks(ranks.hp laplace l_shape_hp "Backend=host" "Refinement/Cycles=4" "Baseline=trilinos_jacobi")
+patchfem_compare_ranks(ranks.periodic laplace convergence_2d "Backend=host" "Refinement/Cycles=3" "Refinement/Strategy=adaptive"
+                       "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x"
+                       "Baseline=trilinos_jacobi")
 patchfem_compare_ranks(ranks.robin laplace convergence_3d "Backend=host" "Refinement/Cycles=2" "Baseline=trilinos_jacobi")
 patchfem_compare_ranks(ranks.materials laplace cylinder_plate "Backend=host" "Finite element/Degree=1" "Baseline=trilinos_jacobi")
 patchfem_compare_ranks(ranks.tetrahedra laplace convergence_3d_tetrahedra "Backend=host" "Refinement/Cycles=2" "Baseline=trilinos_jacobi")

@@ -9,6 +9,7 @@
 #include <deal.II/grid/tria.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -103,6 +104,10 @@ namespace PatchFEM
     std::string text() const;
   };
 
+  /** What is to be done to quads and hexes, with the ids of their boundary, before they are refined: p4est's periodicity. */
+  template <int dim>
+  using BeforeRefinement = std::function<void(dealii::Triangulation<dim> &, const MeshSummary &)>;
+
   /**
    * Builds the domain in @p triangulation, replacing what it held, and refines it globally
    * `Global refinements` + @p additional_refinements times. Simplices are refined on lists before the
@@ -118,23 +123,25 @@ namespace PatchFEM
    * Throws Error, on every rank alike, for everything that is wrong with the description or the file.
    */
   template <int dim>
-  MeshSummary make_triangulation(dealii::Triangulation<dim> &triangulation,
-                                 const MeshParameters       &parameters,
-                                 unsigned int                additional_refinements = 0);
+  MeshSummary make_triangulation(dealii::Triangulation<dim>  &triangulation,
+                                 const MeshParameters        &parameters,
+                                 unsigned int                 additional_refinements = 0,
+                                 const BeforeRefinement<dim> &before_refinement      = nullptr);
 
   constexpr dealii::types::boundary_id cut_face_id = dealii::numbers::invalid_boundary_id - 1;
 
   /**
    * The same in a new @p triangulation of the class that suits @p communicator. Of one process it is serial. Several
-   * share simplices as parallel::fullydistributed, and so straight quads and hexes that are not refined adaptively if
+   * share simplices as parallel::fullydistributed, and so straight quads and hexes that need not be @p of_p4est if
    * there are more coarse ones than most_coarse_cells_of_p4est; all others are p4est's, who keeps the coarse mesh on
    * each rank.
    */
   template <int dim>
   MeshSummary make_triangulation(std::unique_ptr<dealii::Triangulation<dim>> &triangulation,
                                  const MeshParameters                        &parameters,
-                                 bool                                         adaptive,
-                                 MPI_Comm                                     communicator);
+                                 bool                                         of_p4est,
+                                 MPI_Comm                                     communicator,
+                                 const BeforeRefinement<dim>                 &before_refinement = nullptr);
 
   constexpr unsigned int most_coarse_cells_of_p4est = 10000;
 
