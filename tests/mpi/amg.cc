@@ -76,6 +76,10 @@ namespace
         PreconditionAMG<double> amg_of_one, amg;
         amg_of_one.initialize(all.matrix, all.modes(), data);
         amg.initialize(ours.matrix, ours.modes(), data);
+        if (width == 1.) // of flat cells the last levels of both see other modes
+        {
+          EXPECT_LT(std::abs(std::log(amg.condition() / amg_of_one.condition())), std::log(5.)) << what;
+        }
         const Solved expected = solve(all, amg_of_one), found = solve(ours, amg), again = solve(ours, amg);
         EXPECT_EQ(found.x, again.x) << "the same ranks give other bits";
         EXPECT_NEAR(found.norm, expected.norm, 1e-6 * expected.norm) << what;

@@ -359,9 +359,14 @@ namespace PatchFEM
       return 0.;
     const Backend &place = last.A->backend();
     Vector<Number> D(place), x(place, last.A->n_rows()), y(place, x.size()), z(place, x.size());
-    levels.front()->A->extract_diagonal(D);
     Vector<double> weights(place);
-    weights.copy_from(D);
+    if (diagonal_above.size() > 0)
+      weights.copy_from(diagonal_above);
+    else
+    {
+      levels.front()->A->extract_diagonal(D);
+      weights.copy_from(D);
+    }
     for (unsigned int index = 0; index + 1 < n_levels(); ++index)
     {
       Vector<double> coarse = restricted(*levels[index], levels[index + 1]->A->block_rows(), true, weights.array());

@@ -99,6 +99,7 @@ namespace PatchFEM
         aggregation.gather(static_cast<unsigned int>(levels.size()), *last().partitioner());
     require(again != nullptr, "These aggregates are for one rank.");
     report(levels.size(), "gathering");
+    pass_diagonal();
     gathered.initialize(whole, all_modes, *again, parameters);
     make_vectors();
   }
@@ -124,8 +125,29 @@ namespace PatchFEM
       levels.push_back(std::move(level));
     }
     gather_matrix(last());
+    pass_diagonal();
     gathered.initialize_from(whole, std::move(other.gathered));
     make_vectors();
+  }
+
+  /** Tells the gathered levels what they see of the finest diagonal. */
+  template <typename Number>
+  void RankHierarchy<Number>::pass_diagonal()
+  {
+    const Backend &place = finest->backend();
+    Vector<Number> D(place);
+    Vector<double> weights(place);
+    finest->extract_diagonal(D);
+    weights.copy_from(D);
+    for (const std::unique_ptr<Level> &level : levels)
+      weights = choose(place, [&](auto where) {
+        return multigrid::restricted(where, level->aggregates, level->tentative.values(), level->A->block_rows(),
+                                     level->coarsening.prolongator().block_columns(), true, weights.array());
+      });
+    const Communicator &ranks = finest->partitioner()->communicator();
+    Vector<double>      of_all(place);
+    of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
+    gathered.know_diagonal(std::move(of_all));
   }
 
   template <typename Number>
@@ -165,6 +187,7 @@ namespace PatchFEM
     }
     gather_matrix(last());
     report(levels.size(), "gathering");
+    pass_diagonal();
     gathered.update(whole);
   }
 

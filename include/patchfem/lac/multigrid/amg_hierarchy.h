@@ -78,6 +78,12 @@ namespace PatchFEM
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
+    /**
+     * Before initialize() and update() of levels that others are above: what its rows see of the diagonal of the finest
+     * matrix of all (multigrid::restricted()), on its back end, for condition().
+     */
+    void know_diagonal(Vector<double> &&weights) { diagonal_above = std::move(weights); }
+
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
 
@@ -138,8 +144,9 @@ namespace PatchFEM
 
     AMGParameters                       parameters;
     std::vector<std::unique_ptr<Level>> levels;
-    std::unique_ptr<Smoothing<float>>   single_finest; ///< the finest level in fp32 under others in fp64
-    std::vector<Array<double>>          null_vectors;  ///< of the last level
+    std::unique_ptr<Smoothing<float>>   single_finest;  ///< the finest level in fp32 under others in fp64
+    std::vector<Array<double>>          null_vectors;   ///< of the last level
+    Vector<double>                      diagonal_above; ///< of know_diagonal()
     double                              condition_estimate = 0.;
     double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
     bool                                w_cycle    = false;

@@ -34,7 +34,7 @@ namespace PatchFEM
     /** See AMGHierarchy::monitor(). The phase `gathering` is that of the level from which on every rank has all. */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
 
-    /** AMGHierarchy::condition() of the gathered levels, with the diagonal of the first of these. */
+    /** See AMGHierarchy::condition(). */
     double condition() const { return gathered.condition(); }
 
     /** Of all ranks: the levels that they share, and those that each has. */
@@ -83,6 +83,7 @@ namespace PatchFEM
     }
     void compute_smoother(Level &level) const;
     void make_vectors();
+    void pass_diagonal();
     void gather_matrix(const SlicedEllpackMatrix<Number> &A);
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;
