@@ -109,11 +109,7 @@ namespace
   /** Borders of ranks cut short edges: which edges are short is to be seen from those that are cut, too. */
   TEST(MultigridOfRanks, FollowsShortEdges)
   {
-    for (const double width : {0.1, 0.01})
-    {
-      const std::string shape = ", cells of 1 : " + std::to_string(static_cast<int>(1. / width));
-      check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace" + shape, width);
-      check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity" + shape, width);
-    }
+    check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace, cells of 1 : 100", 0.01);
+    check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, cells of 1 : 100", 0.01);
   }
 } // namespace
