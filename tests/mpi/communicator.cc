@@ -60,6 +60,60 @@ namespace
     EXPECT_NO_THROW(ranks()->together([] {}));
   }
 
+  // Callers catch NotPositiveDefinite to try something else, which all ranks must do; the first rank's error is that of all.
+  TEST(Communicator, ErrorsOfOneKeepTheirTypes)
+  {
+    const int me = ranks()->rank(), last = ranks()->size() - 1;
+    try
+    {
+      ranks()->together([&] {
+        if (me == last)
+          throw NotPositiveDefinite("A pivot is negative.");
+      });
+      ADD_FAILURE() << "no error";
+    }
+    catch (const NotPositiveDefinite &error)
+    {
+      EXPECT_STREQ(error.what(), "A pivot is negative.");
+    }
+    try
+    {
+      ranks()->together([&] {
+        if (me == last)
+          throw std::bad_alloc();
+        throw Error(me == 0 ? "" : "A later rank.");
+      });
+      ADD_FAILURE() << "no error";
+    }
+    catch (const NotPositiveDefinite &)
+    {
+      ADD_FAILURE() << "wrong type";
+    }
+    catch (const Error &error)
+    {
+      EXPECT_EQ(error.what(),
+                last > 0 ? std::string() : "Memory ran out on rank 0; use fewer cells or unknowns, or more machines.");
+    }
+    try
+    {
+      ranks()->together([&] {
+        if (me == last)
+          throw std::bad_alloc();
+      });
+      ADD_FAILURE() << "no error";
+    }
+    catch (const Error &error)
+    {
+      EXPECT_EQ(error.what(),
+                text_of("Memory ran out on rank ", last, "; use fewer cells or unknowns, or more machines."));
+    }
+    EXPECT_THROW(ranks()->together([&] {
+      if (me == last)
+        throw 1;
+    }),
+                 Error);
+  }
+
   // Three things each, in a ring: the ghosts are the middle one of the next rank and the last one of the one before.
   std::shared_ptr<const Partitioner> ring()
   {

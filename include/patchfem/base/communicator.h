@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -138,25 +139,26 @@ namespace PatchFEM
 
     /**
      * Runs @p function, in which ranks do not wait for each other. If it throws on some, all throw what the first of
-     * them says: an Error on one rank alone would leave the others waiting for ever.
+     * them says: an Error on one rank alone would leave the others waiting for ever. NotPositiveDefinite remains what
+     * it is, and all else becomes an Error, which names the rank whose memory ran out.
      */
     template <typename Function>
     void together(const Function &function) const
     {
-      std::string message;
+      std::exception_ptr own;
       try
       {
         function();
       }
-      catch (const std::exception &error)
+      catch (...)
       {
-        message = *error.what() != 0 ? error.what() : "An error without words.";
+        own = std::current_exception();
       }
-      if (maximum(std::int64_t(message.size())) == 0)
-        return;
-      for (const Bytes &text : all_gather(Bytes(message.begin(), message.end())))
-        if (!text.empty())
-          throw Error(std::string(text.begin(), text.end()));
+      throw_first(own);
     }
+
+  private:
+    /** Collective: throws what the first rank with an exception has. */
+    void throw_first(const std::exception_ptr &own) const;
   };
 } // namespace PatchFEM
