@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/quote.h>
 #include <patchfem/mpi/mpi_communicator.h>
 
+#include <algorithm>
+#include <chrono>
 #include <climits>
+#include <cstdlib>
+#include <iostream>
 #include <numeric>
+#include <thread>
 
 namespace PatchFEM
 {
   namespace
   {
-    constexpr int tag_of_exchange = 0, last_tag = 32767; // MPI promises tags to 32767
+    constexpr int tag_of_exchange = 0, tag_of_gather = 1, tag_of_roll = 2, first_tag = 3;
+    constexpr int last_tag = 32767; // MPI promises tags to there
+
+    using Clock = std::chrono::steady_clock;
+
+    double seconds_since(const Clock::time_point begin)
+    {
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+
+    double most_seconds_to_wait()
+    {
+      const char *const text = std::getenv("PATCHFEM_TIMEOUT");
+      if (text == nullptr)
+        return 1800.;
+      char        *end     = nullptr;
+      const double seconds = std::strtod(text, &end);
+      require(end != text && *end == 0 && seconds > 0., "The environment variable PATCHFEM_TIMEOUT is ", quote(text),
+              "; it must be a number of seconds above 0.");
+      return seconds;
+    }
 
     /** The largest piece of a message; longer ones are refused by MPI, which counts in int. */
     int checked(const std::size_t bytes)
@@ -17,55 +43,161 @@ namespace PatchFEM
               " bytes between two ranks is more than MPI counts: use more ranks.");
       return static_cast<int>(bytes);
     }
-
-    class MPIChannel : public Communicator::Channel
-    {
-    public:
-      ~MPIChannel() override
-      {
-        int finalized = 0;
-        MPI_Finalized(&finalized);
-        for (MPI_Request &request : requests)
-          if (finalized == 0)
-            MPI_Request_free(&request);
-      }
-
-      void start() override
-      {
-        if (!requests.empty()) // which MPI_Startall does not take
-          MPI_Startall(static_cast<int>(requests.size()), requests.data());
-      }
-      void progress() override
-      {
-        int all_done = 0;
-        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_done, MPI_STATUSES_IGNORE);
-      }
-      void finish() override { MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE); }
-
-      std::vector<MPI_Request> requests;
-    };
   } // namespace
 
+  class MPICommunicator::WaitingChannel : public Channel
+  {
+  public:
+    explicit WaitingChannel(const MPICommunicator &communicator) : communicator(communicator) {}
+    ~WaitingChannel() override
+    {
+      int finalized = 0;
+      MPI_Finalized(&finalized);
+      for (MPI_Request &request : requests)
+        if (finalized == 0)
+          MPI_Request_free(&request);
+    }
+
+    void start() override
+    {
+      if (!requests.empty()) // which MPI_Startall does not take
+        MPI_Startall(static_cast<int>(requests.size()), requests.data());
+    }
+    void progress() override
+    {
+      int all_done = 0;
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_done, MPI_STATUSES_IGNORE);
+    }
+    void finish() override { communicator.wait(static_cast<int>(requests.size()), requests.data()); }
+
+    const MPICommunicator   &communicator;
+    std::vector<MPI_Request> requests;
+  };
+
   MPICommunicator::MPICommunicator(const MPI_Comm communicator)
+      : next_tag(first_tag), most_seconds(most_seconds_to_wait())
   {
     MPI_Comm_dup(communicator, &ranks);
     MPI_Comm_rank(ranks, &own_rank);
     MPI_Comm_size(ranks, &n_ranks);
+    all_open.push_back(this);
   }
 
   MPICommunicator::~MPICommunicator()
   {
+    all_open.erase(std::find(all_open.begin(), all_open.end(), this));
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized == 0)
       MPI_Comm_free(&ranks);
   }
 
+  template <typename Done>
+  void MPICommunicator::wait_until(const Done &done) const
+  {
+    for (int i = 0; i < 200; ++i) // mostly enough
+      if (done())
+        return;
+    using std::chrono::milliseconds;
+    const Clock::time_point begin = Clock::now();
+    for (Clock::time_point now = begin, looked = begin; !done(); now = Clock::now())
+    {
+      if (now - begin > milliseconds(1))
+        std::this_thread::yield();
+      if (now - looked < milliseconds(10))
+        continue;
+      looked = now;
+      for (const MPICommunicator *open : all_open)
+        if (open->roll_is_called())
+          open->call_roll();
+      if (seconds_since(begin) > most_seconds)
+        call_roll();
+    }
+  }
+
+  void MPICommunicator::wait(const int n, MPI_Request *const requests) const
+  {
+    wait_until([&] {
+      int done = 0;
+      MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+      return done != 0;
+    });
+  }
+
+  bool MPICommunicator::roll_is_called() const
+  {
+    int called = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, tag_of_roll, ranks, &called, MPI_STATUS_IGNORE);
+    return called != 0;
+  }
+
+  void MPICommunicator::call_roll() const
+  {
+    // Those that wait hear the first call and come here too, so that each hears of all others how far they are.
+    std::vector<std::int64_t> begun(n_ranks, -1);
+    begun[own_rank]       = n_begun;
+    const auto one_second = [&] {
+      for (const Clock::time_point begin = Clock::now(); seconds_since(begin) < 1.; std::this_thread::yield())
+        while (roll_is_called())
+        {
+          MPI_Status   status;
+          std::int64_t n = 0;
+          MPI_Recv(&n, 1, MPI_INT64_T, MPI_ANY_SOURCE, tag_of_roll, ranks, &status);
+          begun[status.MPI_SOURCE] = n;
+        }
+    };
+    std::vector<MPI_Request> requests(n_ranks, MPI_REQUEST_NULL);
+    for (int rank = 0; rank < n_ranks; ++rank)
+      if (rank != own_rank)
+        MPI_Isend(&n_begun, 1, MPI_INT64_T, rank, tag_of_roll, ranks, &requests[rank]);
+    one_second();
+    // The first one speaks for all, and ends them.
+    if (std::any_of(begun.begin(), begun.begin() + own_rank, [](const std::int64_t n) { return n >= 0; }))
+      one_second();
+    const auto list = [&](const std::int64_t before) {
+      std::string text;
+      for (int rank = 0; rank < n_ranks; ++rank)
+        if (begun[rank] < before)
+          text += (text.empty() ? "" : ", ") + std::to_string(rank);
+      return text;
+    };
+    const std::string absent = list(0), behind = list(*std::max_element(begun.begin(), begun.end()));
+    const std::string what = !absent.empty()   ? "rank " + absent + " of " + std::to_string(n_ranks) + " did not come"
+                             : !behind.empty() ? "all are there, but at an earlier place than others rank " + behind
+                                               : "all are there, and wait for each other";
+    std::cerr << text_of("PatchFEM: Ranks have waited for others for ", most_seconds,
+                         " s, which PATCHFEM_TIMEOUT can change: ", what, ".\n")
+              << std::flush;
+    MPI_Abort(ranks, 1);
+    std::abort();
+  }
+
+  void MPICommunicator::gather(const void *const own, const std::size_t bytes, char *const all) const
+  {
+    // By Bruck: with what the next 1, 2, 4, ... ranks have, a rank has that of the next 2, 4, 8, ... These few messages
+    // take no longer than MPI_Allgather, and MPI_Iallgather takes twice as long.
+    ++n_begun;
+    Bytes of_next(bytes * n_ranks); // from the own rank on
+    std::memcpy(of_next.data(), own, bytes);
+    for (int n = 1; n < n_ranks; n *= 2)
+    {
+      const int   size = checked(bytes * std::min(n, n_ranks - n));
+      MPI_Request requests[2];
+      MPI_Irecv(of_next.data() + n * bytes, size, MPI_CHAR, (own_rank + n) % n_ranks, tag_of_gather, ranks,
+                &requests[0]);
+      MPI_Isend(of_next.data(), size, MPI_CHAR, (own_rank + n_ranks - n) % n_ranks, tag_of_gather, ranks, &requests[1]);
+      wait(2, requests);
+    }
+    const std::size_t before = (n_ranks - own_rank) * bytes;
+    std::memcpy(all + own_rank * bytes, of_next.data(), before);
+    std::memcpy(all, of_next.data() + before, own_rank * bytes);
+  }
+
   void MPICommunicator::sum(double *const values, const int n) const
   {
     // MPI_Allreduce may add in any order; a few numbers of all ranks travel as fast.
     std::vector<double> all(std::size_t(n) * n_ranks);
-    MPI_Allgather(values, n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, ranks);
+    gather(values, n * sizeof(double), reinterpret_cast<char *>(all.data()));
     for (int i = 0; i < n; ++i)
     {
       values[i] = 0.;
@@ -74,25 +206,25 @@ namespace PatchFEM
     }
   }
 
-  void MPICommunicator::sum(std::int64_t *const values, const int n) const
+  void MPICommunicator::reduce(std::int64_t *const values, const int n, const MPI_Op operation) const
   {
-    MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_SUM, ranks);
-  }
-
-  void MPICommunicator::maximum(std::int64_t *const values, const int n) const
-  {
-    MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_MAX, ranks);
+    ++n_begun;
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, operation, ranks, &request);
+    wait(1, &request);
   }
 
   std::vector<Communicator::Bytes> MPICommunicator::all_gather(const Bytes &bytes) const
   {
     const int        size = checked(bytes.size());
     std::vector<int> sizes(n_ranks), offsets(n_ranks + 1, 0);
-    MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, ranks);
+    gather(&size, sizeof(int), reinterpret_cast<char *>(sizes.data()));
     checked(std::accumulate(sizes.begin(), sizes.end(), std::size_t(0)));
     std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1);
-    Bytes all(offsets.back());
-    MPI_Allgatherv(bytes.data(), size, MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, ranks);
+    Bytes       all(offsets.back());
+    MPI_Request request;
+    MPI_Iallgatherv(bytes.data(), size, MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, ranks, &request);
+    wait(1, &request);
     std::vector<Bytes> result;
     for (int rank = 0; rank < n_ranks; ++rank)
       result.emplace_back(all.begin() + offsets[rank], all.begin() + offsets[rank + 1]);
@@ -105,8 +237,11 @@ namespace PatchFEM
     std::vector<int> marks(n_ranks, 0);
     for (const auto &[rank, bytes] : messages)
       marks[rank] = 1;
-    int n_incoming = 0;
-    MPI_Reduce_scatter_block(marks.data(), &n_incoming, 1, MPI_INT, MPI_SUM, ranks);
+    int         n_incoming = 0;
+    MPI_Request request;
+    ++n_begun;
+    MPI_Ireduce_scatter_block(marks.data(), &n_incoming, 1, MPI_INT, MPI_SUM, ranks, &request);
+    wait(1, &request);
     std::vector<MPI_Request> requests;
     for (const auto &[rank, bytes] : messages)
       MPI_Isend(bytes.data(), checked(bytes.size()), MPI_CHAR, rank, tag_of_exchange, ranks, &requests.emplace_back());
@@ -116,24 +251,29 @@ namespace PatchFEM
       MPI_Message message;
       MPI_Status  status;
       int         size = 0;
-      MPI_Mprobe(MPI_ANY_SOURCE, tag_of_exchange, ranks, &message, &status);
+      wait_until([&] {
+        int found = 0;
+        MPI_Improbe(MPI_ANY_SOURCE, tag_of_exchange, ranks, &found, &message, &status);
+        return found != 0;
+      });
       MPI_Get_count(&status, MPI_CHAR, &size);
       Bytes &bytes = result[status.MPI_SOURCE];
       bytes.resize(size);
-      MPI_Mrecv(bytes.data(), size, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+      MPI_Imrecv(bytes.data(), size, MPI_CHAR, &message, &requests.emplace_back());
     }
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    wait(static_cast<int>(requests.size()), requests.data());
     // One that is done here may begin the next exchange while another still looks for messages of this one.
-    MPI_Barrier(ranks);
+    MPI_Ibarrier(ranks, &request);
+    wait(1, &request);
     return result;
   }
 
   std::unique_ptr<Communicator::Channel> MPICommunicator::channel(const std::vector<Link> &sends,
                                                                   const std::vector<Link> &receives) const
   {
-    auto      result = std::make_unique<MPIChannel>();
+    auto      result = std::make_unique<WaitingChannel>(*this);
     const int tag    = next_tag;
-    next_tag         = next_tag == last_tag ? 1 : next_tag + 1;
+    next_tag         = next_tag == last_tag ? first_tag : next_tag + 1;
     for (const Link &link : receives)
       MPI_Recv_init(link.data, checked(link.bytes), MPI_CHAR, link.rank, tag, ranks, &result->requests.emplace_back());
     for (const Link &link : sends)

@@ -7,7 +7,12 @@
 
 namespace PatchFEM
 {
-  /** Ranks by MPI, which must have begun and outlive this. Requests of channels are persistent. */
+  /**
+   * Ranks by MPI, which must have begun and outlive this. Requests of channels are persistent.
+   *
+   * A rank that waits longer than 30 minutes, or the seconds of the environment variable PATCHFEM_TIMEOUT, calls the
+   * roll: all that wait answer, one of them names those that do not, and the job is aborted.
+   */
   class MPICommunicator : public Communicator
   {
   public:
@@ -22,8 +27,8 @@ namespace PatchFEM
     int                      rank() const override { return own_rank; }
     int                      size() const override { return n_ranks; }
     void                     sum(double *values, int n) const override;
-    void                     sum(std::int64_t *values, int n) const override;
-    void                     maximum(std::int64_t *values, int n) const override;
+    void                     sum(std::int64_t *values, int n) const override { reduce(values, n, MPI_SUM); }
+    void                     maximum(std::int64_t *values, int n) const override { reduce(values, n, MPI_MAX); }
     std::vector<Bytes>       all_gather(const Bytes &bytes) const override;
     std::map<int, Bytes>     exchange(const std::map<int, Bytes> &messages) const override;
     std::unique_ptr<Channel> channel(const std::vector<Link> &sends, const std::vector<Link> &receives) const override;
@@ -31,8 +36,27 @@ namespace PatchFEM
     MPI_Comm mpi() const { return ranks; }
 
   private:
-    MPI_Comm    ranks;
-    int         own_rank, n_ranks;
-    mutable int next_tag = 1; ///< of channels, which may be open side by side; the same on all ranks
+    class WaitingChannel;
+
+    /** @p all becomes the @p bytes bytes of each rank. */
+    void gather(const void *own, std::size_t bytes, char *all) const;
+
+    void reduce(std::int64_t *values, int n, MPI_Op operation) const;
+
+    /** Until @p done, which lets MPI go on. */
+    template <typename Done>
+    void wait_until(const Done &done) const;
+    void wait(int n, MPI_Request *requests) const;
+
+    bool              roll_is_called() const;
+    [[noreturn]] void call_roll() const;
+
+    MPI_Comm             ranks;
+    int                  own_rank, n_ranks;
+    mutable int          next_tag;     ///< of channels, which may be open side by side; the same on all ranks
+    double               most_seconds; ///< to wait
+    mutable std::int64_t n_begun = 0;  ///< collective operations
+
+    static inline std::vector<const MPICommunicator *> all_open; ///< a rank that waits in one answers in all
   };
 } // namespace PatchFEM

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/mpi/mpi_communicator.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+using namespace PatchFEM;
+
+/** Rank 1 never comes to what the first argument names, and the last one comes when others have waited for a while. */
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  {
+    const MPICommunicator ranks(MPI_COMM_WORLD), others(MPI_COMM_WORLD);
+    const int             n = ranks.size(), next = (ranks.rank() + 1) % n, before = (ranks.rank() + n - 1) % n;
+    char                  sent = 0, received = 0;
+    const auto            channel = ranks.channel({{next, &sent, 1}}, {{before, &received, 1}});
+    const std::string     what    = argv[1];
+    if (ranks.rank() == 1)
+      std::this_thread::sleep_for(std::chrono::seconds(60));
+    else if (ranks.rank() == n - 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    if (what == "sum")
+    {
+      double value = 1.;
+      ranks.sum(&value, 1);
+    }
+    else if (what == "maximum")
+      ranks.maximum(std::int64_t(1));
+    else if (what == "gather")
+      ranks.all_gather(Communicator::Bytes(ranks.rank()));
+    else if (what == "exchange")
+      ranks.exchange({{next, Communicator::Bytes(1)}});
+    else if (what == "two_communicators")
+      (ranks.rank() == 0 ? ranks : others).maximum(std::int64_t(1));
+    else if (what == "channel")
+    {
+      channel->start();
+      channel->finish();
+      ranks.maximum(std::int64_t(1)); // where those wait that no message of rank 1 concerns
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
