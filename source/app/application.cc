@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
 #include <patchfem/app/process.h>
+#include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/multithread_info.h>
 
@@ -36,6 +38,8 @@ namespace PatchFEM
       RunReport    report(application.name(), folder, communicator);
       try
       {
+        refuse_different_ranks(MPICommunicator(communicator), application.name() + " of PatchFEM " + commit(),
+                               text_of_parameters(command_line));
         dealii::ParameterHandler prm, declared;
         application.declare_parameters(prm);
         application.declare_parameters(declared);

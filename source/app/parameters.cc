@@ -416,6 +416,26 @@ namespace PatchFEM
     }
   } // namespace
 
+  std::string text_of_parameters(const CommandLine &command_line)
+  {
+    std::string text;
+    try
+    {
+      for (const std::string &file : find_parameter_files(command_line.parameter_file))
+      {
+        std::ifstream in(file);
+        text.append(std::istreambuf_iterator<char>(in), {}) += '\0';
+      }
+    }
+    catch (const Error &error)
+    {
+      text += error.what();
+    }
+    for (const auto &[entry, value] : command_line.settings)
+      text += '\0' + entry + '=' + value;
+    return text + '\0' + command_line.output_folder;
+  }
+
   std::vector<std::string> read_parameters(const CommandLine &command_line, ParameterHandler &prm)
   {
     const std::string             &file  = command_line.parameter_file;

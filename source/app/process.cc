@@ -144,6 +144,22 @@ namespace PatchFEM
     std::signal(SIGXFSZ, SIG_IGN);
   }
 
+  void refuse_different_ranks(const Communicator &ranks, const std::string &build, const std::string &parameters)
+  {
+    const auto builds = ranks.all_gather(Communicator::Bytes(build.begin(), build.end()));
+    const auto hashes = ranks.all_gather(std::hash<std::string>()(parameters));
+    for (int rank = 1; rank < ranks.size(); ++rank)
+    {
+      const auto in_words = [&](const int r) {
+        return printable(std::string(builds[r].begin(), builds[r].end()), 400);
+      };
+      require(builds[rank] == builds[0], "Rank ", rank, " runs ", in_words(rank), ", but rank 0 runs ", in_words(0),
+              "; start the same program on all ranks.");
+      require(hashes[rank] == hashes[0], "Rank ", rank,
+              " has read another parameter file, or other options, than rank 0; give all ranks the same.");
+    }
+  }
+
   std::string message_of_exception()
   {
     constexpr std::size_t most = 2000; // what is quoted is short already

@@ -156,6 +156,11 @@ patchfem_run_case(bad.no_gpu laplace ${laplace} SET "Backend=cuda" ERROR "'cuda'
 
 # Several ranks give the sentence once.
 patchfem_run_case(bad.mpi laplace ${laplace} RANKS 2 SET "Backend=trilinos" "Loads/Source=sin(x" ERROR "cannot be read")
+set(other_input "Rank 1 has read another parameter file, or other options, than rank 0")
+patchfem_run_case(bad.other_file_on_a_rank laplace ${laplace} FIRST ${tetrahedra} ERROR ${other_input})
+patchfem_run_case(bad.other_option_on_a_rank laplace ${laplace} FIRST ${laplace} SET "Refinement/Cycles=1" ERROR ${other_input})
+file(COPY_FILE ${laplace} ${broken}/copy.prm)
+patchfem_run_case(same_file_on_ranks laplace ${laplace} FIRST ${broken}/copy.prm --set "Refinement/Cycles=1" SET "Refinement/Cycles=1")
 
 # Meshes
 file(WRITE ${broken}/tangled.msh "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 0.9 -1 0\n6 2 1 0\n$EndNodes\n$Elements\n2\n1 3 2 1 1 1 2 5 4\n2 3 2 1 1 2 3 6 5\n$EndElements\n")

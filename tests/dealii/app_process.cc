@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/process.h>
 #include <patchfem/base/host_memory.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <gtest/gtest.h>
 
@@ -62,4 +63,31 @@ TEST(AppProcess, SignalsOfWritingAreErrors)
     std::_Exit(write(ends[1], "x", 1) == -1 ? 7 : 1);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
+}
+
+TEST(ProcessParallel, RefusesRanksThatDiffer)
+{
+  const MPICommunicator ranks(MPI_COMM_WORLD);
+  const int             last    = ranks.size() - 1;
+  const auto            message = [&](const std::string &build, const std::string &parameters) {
+    try
+    {
+      refuse_different_ranks(ranks, build, parameters);
+    }
+    catch (const Error &error)
+    {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string of_last = ranks.rank() == last ? "b" : "a";
+  EXPECT_EQ(message("a", "a"), "");
+  EXPECT_EQ(message(of_last, "a"),
+            last == 0 ? ""
+                      : text_of("Rank ", last, " runs b, but rank 0 runs a; start the same program on all ranks."));
+  EXPECT_EQ(message("a", of_last),
+            last == 0
+                ? ""
+                : text_of("Rank ", last,
+                          " has read another parameter file, or other options, than rank 0; give all ranks the same."));
 }

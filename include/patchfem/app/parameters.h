@@ -182,6 +182,9 @@ namespace PatchFEM
    */
   std::vector<std::string> read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
 
+  /** All that read_parameters() would read, or why it cannot: the same text, the same parameters. */
+  std::string text_of_parameters(const CommandLine &command_line);
+
   /**
    * Where the results go: what the option --output says, else the entry Output/Folder, else output/NAME. Does not look
    * at other entries, which may have mistakes; empty if those of the file keep it from being read so far.

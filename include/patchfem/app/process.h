@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/communicator.h>
+
 #include <deal.II/base/exceptions.h>
 
 #include <string>
@@ -20,6 +22,12 @@ namespace PatchFEM
 
   /** A reader that has gone and a file that may not grow are errors of writing from here on; MPI is to begin before. */
   void make_signals_errors();
+
+  /**
+   * Collective: throws on all ranks if one runs another build than rank 0, or has read other parameters, in a sentence
+   * that names the first such rank. @p build says what program it is, and @p parameters has all that was read.
+   */
+  void refuse_different_ranks(const Communicator &ranks, const std::string &build, const std::string &parameters);
 
   /** The exception that is being handled, in a sentence that every terminal can show. */
   std::string message_of_exception();
