@@ -143,17 +143,23 @@ namespace PatchFEM
 
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
   {
-    require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
-    require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
-            "The sorting window must be at least one row, or AdditionalData::best_window.");
-    require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
-            " different finite elements in one problem.");
-    require(tables.n_cells() > 0 || tables.ranks.several(), "The mesh has no cells.");
-    require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
-            "Several ranks work on the back end host, not yet on cuda.");
-    require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
-    upload(backend, tables);
-    check_jacobians(tables);
+    const auto begin = [&] {
+      require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
+      require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
+              "The sorting window must be at least one row, or AdditionalData::best_window.");
+      require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
+              " different finite elements in one problem.");
+      require(tables.n_cells() > 0 || tables.ranks.several(), "The mesh has no cells.");
+      require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
+              "Several ranks work on the back end host, not yet on cuda.");
+      require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
+      upload(backend, tables);
+      check_jacobians(tables);
+    };
+    if (tables.ranks.several()) // all of which end if one has a tangled cell, or too little memory
+      tables.ranks.communicator->together(begin);
+    else
+      begin();
     choose(place, [&](auto where) {
       using Steps = BatchSteps<decltype(where)>;
       Steps::order_nodes(*this, tables, data, dim == 2 ? curve_scale<2>(tables) : curve_scale<3>(tables));
@@ -332,7 +338,18 @@ namespace PatchFEM
     const int               b      = view().batch_of(cell);
     const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
     const std::vector<int> &active = tables.batches[b].active_index;
-    throw Error("Cell ", active.empty() ? local : active[local],
+    std::string             owner;
+    if (tables.ranks.several())
+    {
+      int rank = tables.ranks.communicator->rank(), end = tables.ranks.n_own_cells[b];
+      for (const RankTables::Received &copies : tables.ranks.received)
+      {
+        rank = local >= end ? copies.rank : rank;
+        end += copies.n_cells[b];
+      }
+      owner = " of rank " + std::to_string(rank);
+    }
+    throw Error("Cell ", active.empty() ? local : active[local], owner,
                 " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
   }
 

@@ -4,6 +4,7 @@
 #include "extraction_ranks_check.h"
 
 #include <patchfem/app/mesh.h>
+#include <patchfem/assembly/fe_space_dealii.h>
 #include <patchfem/base/exceptions.h>
 
 #include <deal.II/base/function.h>
@@ -609,5 +610,41 @@ namespace
     }
     constraints.close();
     expect_refusal<2>(dof_handler, constraints, {}, {std::to_string(last), "not finite"});
+  }
+
+  /** Only one rank has the cell at (1, 1), which turns inside out, and those whose nodes it touches have copies. */
+  TEST(ExtractionRanks, RefuseATangledCell)
+  {
+    Distributed<2> mesh(2, 1);
+    unsigned int   tangled[2] = {0, 0}; // rank and cell
+    for (const auto &cell : mesh.triangulation.active_cell_iterators())
+      for (const unsigned int v : cell->vertex_indices())
+        if (cell->vertex(v).distance(Point<2>(1, 1)) < 1e-8)
+        {
+          if (cell->is_locally_owned())
+          {
+            tangled[0] = this_rank();
+            tangled[1] = cell->active_cell_index();
+          }
+          cell->vertex(v) = Point<2>(0.5, 0.5);
+        }
+    for (unsigned int &number : tangled)
+      number = Utilities::MPI::max(number, MPI_COMM_WORLD);
+    DoFHandler<2> dof_handler(mesh.triangulation);
+    dof_handler.distribute_dofs(FE_Q<2>(1));
+    std::string message;
+    try
+    {
+      const PatchFEM::FESpace<2> space(PatchFEM::Backend(), MappingQ<2>(1), dof_handler,
+                                       make_constraints<2>(MappingQ<2>(1), dof_handler));
+    }
+    catch (const PatchFEM::Error &error)
+    {
+      message = error.what();
+    }
+    const std::string rank = n_ranks() > 1 ? " of rank " + std::to_string(tangled[0]) : "";
+    EXPECT_EQ(message, "Cell " + std::to_string(tangled[1]) + rank +
+                           " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh "
+                           "there.");
   }
 } // namespace
