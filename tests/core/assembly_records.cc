@@ -200,6 +200,45 @@ namespace
       }
     }
   }
+
+  /** The same values at all quadrature points of a cell. */
+  CoefficientField spread(const ElementTables &tables, const CoefficientField &by_cell)
+  {
+    std::vector<double> values;
+    const auto          from = by_cell.values()[0].begin();
+    for (int cell = 0; cell < tables.batches[0].n_cells; ++cell)
+      for (int q = 0; q < tables.batches[0].reference.n_quadrature; ++q)
+        values.insert(values.end(), from + cell * by_cell.n_values(), from + (cell + 1) * by_cell.n_values());
+    return CoefficientField::at_quadrature_points(by_cell.n_values(), {values});
+  }
+
+  /** On the host, cells whose data do not vary inside them go side by side, and others one by one. */
+  template <typename Form, typename Number>
+  void compare_with_one_by_one(const ElementTables &free, const double tolerance)
+  {
+    for (const bool constrained : {false, true})
+      for (const std::string strategy : {"patches", "gather"})
+        for (const int rows : {1, 30})
+        {
+          SCOPED_TRACE(free.batches[0].reference.name + ", " + strategy + (constrained ? ", constrained" : ""));
+          const ElementTables                              tables = constrained ? bound(free) : free;
+          const Space                                      space(Backend("host"), tables);
+          typename Assembler<Form, Number>::AdditionalData data;
+          data.strategy       = strategy;
+          data.rows_per_patch = rows;
+          Assembler<Form, Number> assembler(space, data);
+          const CoefficientField  coefficients = field(tables, Form::n_coefficients, false, 3),
+                                 load          = field(tables, Form::n_components, false, 8, -0.5);
+          assembler.set_coefficients(coefficients);
+          assembler.set_body_load(load);
+          const System<Number> side_by_side = assemble(space, assembler);
+          assembler.set_coefficients(spread(tables, coefficients));
+          assembler.set_body_load(spread(tables, load));
+          const System<Number> one_by_one = assemble(space, assembler);
+          expect_near(side_by_side.matrix.values, one_by_one.matrix.values, tolerance);
+          expect_near(side_by_side.rhs, one_by_one.rhs, tolerance);
+        }
+  }
 } // namespace
 
 class AssemblyRecordsTest : public BackendTest
@@ -254,6 +293,19 @@ TEST_P(AssemblyRecordsTest, ManyCellsAroundANode)
   {
     compare<Laplace<2>, double>(backend(), rings(2, k), 1e-13);
     compare<Laplace<3>, double>(backend(), rings(3, k), 1e-13, 100);
+  }
+}
+
+TEST(AssemblyRecords, SideBySideOnTheHost)
+{
+  compare_with_one_by_one<Laplace<2>, double>(triangles(3, 1), 1e-13);
+  compare_with_one_by_one<Elasticity<3>, double>(tetrahedra(3), 1e-13);
+  for (const int degree : {1, 2})
+  {
+    compare_with_one_by_one<Laplace<2>, double>(quadrilaterals(degree, 1), 1e-13);
+    compare_with_one_by_one<Elasticity<2>, float>(quadrilaterals(degree, 2), 2e-6);
+    compare_with_one_by_one<Laplace<3>, float>(hexahedra(degree, 1), 2e-6);
+    compare_with_one_by_one<Elasticity<3>, double>(hexahedra(degree, 3), 1e-13);
   }
 }
 

@@ -92,32 +92,45 @@ namespace PatchFEM::kernels
       const BatchView     &batch = a.batches.batch[cell.batch];
       const ReferenceView &r     = batch.reference;
       const int            local = cell.cell - batch.first_cell;
+      store(
+          cell, rank, size,
+          [&](const int i, const int j) {
+            const bool mirrored = is_symmetric<Form> && j < i;
+            const auto block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
+            return mirrored ? transpose(block) : block;
+          },
+          [&](const int i, const int c) {
+            Number sum = 0;
+            for (int q = 0; q < r.n_quadrature; ++q)
+              sum += scratch[q].weight * static_cast<Number>(r.shape_values[q * r.n_shape + i]) *
+                     a.load.at(a.batches, cell.batch, local, q)[c];
+            return sum;
+          });
+    }
+
+    /** Phase 2 with @p block(i, j) of the cell's matrix and @p load(i, component), if there is a load. */
+    template <typename Block, typename Load>
+    PATCHFEM_INLINE void
+    store(const BufferedCell &cell, const int rank, const int size, const Block &block, const Load &load) const
+    {
+      const int n = a.batches.batch[cell.batch].reference.n_shape;
       if (needs_matrix(cell))
       {
         Number    *matrix = unresolved_matrix(cell);
         const bool staged = cell.constrained < 0 && cell.faces < 0;
-        for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
+        for (int ij = rank; ij < n * n; ij += size)
         {
-          const int  i = ij / r.n_shape, j = ij % r.n_shape;
-          const bool mirrored = is_symmetric<Form> && j < i;
-          auto       block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
-          if (mirrored)
-            block = transpose(block);
+          const int  i = ij / n, j = ij % n;
+          const auto of_pair = block(i, j);
           for (int e = 0; e < n_comp * n_comp; ++e)
-            matrix[staged ? a.staged_entry(0, r.n_shape, i, j, n_comp * n_comp, e) - a.staged_matrix
-                          : std::int64_t(ij) * n_comp * n_comp + e] = block(e / n_comp, e % n_comp);
+            matrix[staged ? a.staged_entry(0, n, i, j, n_comp * n_comp, e) - a.staged_matrix
+                          : std::int64_t(ij) * n_comp * n_comp + e] = of_pair(e / n_comp, e % n_comp);
         }
       }
-      Number *vector = unresolved_vector(cell);
-      for (int i = rank; i < r.n_shape * n_comp; i += size)
-      {
-        Number sum = 0;
-        if (a.load.kind != CoefficientView<Number>::none)
-          for (int q = 0; q < r.n_quadrature; ++q)
-            sum += scratch[q].weight * static_cast<Number>(r.shape_values[q * r.n_shape + i / n_comp]) *
-                   a.load.at(a.batches, cell.batch, local, q)[i % n_comp];
-        vector[i] = sum;
-      }
+      Number    *vector = unresolved_vector(cell);
+      const bool loaded = a.load.kind != CoefficientView<Number>::none;
+      for (int i = rank; i < n * n_comp; i += size)
+        vector[i] = loaded ? load(i / n_comp, i % n_comp) : Number(0);
     }
 
     PATCHFEM_INLINE SmallMatrix<n_comp, n_comp, Number> integrate_block(

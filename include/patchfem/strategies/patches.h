@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/kernels/cell_records.h>
+#include <patchfem/kernels/cells_in_lanes.h>
 #include <patchfem/kernels/patches_host.h>
 
 #include <tuple>
 
 namespace PatchFEM::kernels
 {
-  /** Adds computed cell number @p position of a patch to the patch's rows. */
-  template <typename Form, typename Number, typename Extents>
-  PATCHFEM_INLINE void add_cell(const PatchBody<Form::n_components, Number>                   &body,
-                                const CellRecords<Form, Number, Extents>                      &cells,
-                                const int                                                      patch,
-                                const std::int64_t                                             entry,
-                                const typename PatchBody<Form::n_components, Number>::Scratch &s)
+  /**
+   * Adds computed cell number @p entry, with @p n nodes, to the rows of @p patch: @p block(i, j) of its matrix and
+   * @p load(i, component).
+   */
+  template <int n_comp, typename Number, typename Block, typename Load>
+  PATCHFEM_INLINE void add_cell(const PatchBody<n_comp, Number>                   &body,
+                                const int                                          patch,
+                                const std::int64_t                                 entry,
+                                const int                                          n,
+                                const typename PatchBody<n_comp, Number>::Scratch &s,
+                                const Block                                       &block,
+                                const Load                                        &load)
   {
-    const AssemblyArguments<Number> &a     = cells.a;
-    const PatchesView               &p     = a.patches;
-    const int                        first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-    const int                        n      = cells.n_shape();
-    const int                        local  = p.cells[entry] - cells.batch().first_cell;
-    const int                       *nodes  = cells.batch().nodes + std::int64_t(local) * n;
-    Number                          *record = static_cast<Number *>(s.workers);
-    const bool                       upper  = p.places.upper();
-    const std::uint64_t              word   = upper ? p.places.upper_word(entry) : 0;
-    std::int64_t                     pair   = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
-    for (int q = 0; q < cells.n_quadrature(); ++q)
-      cells.stage(local, q, record + q * cells.point_size(n));
+    const PatchesView  &p     = body.a.patches;
+    const int           first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+    const BatchView    &batch = body.a.batches.batch[body.a.computed_batch];
+    const int          *nodes = batch.nodes + std::int64_t(p.cells[entry] - batch.first_cell) * n;
+    const bool          upper = p.places.upper();
+    const std::uint64_t word  = upper ? p.places.upper_word(entry) : 0;
+    std::int64_t        pair  = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
     for (int i = 0; i < n; ++i)
     {
       const int row = nodes[i] - first;
@@ -40,13 +40,31 @@ namespace PatchFEM::kernels
                             : i == j ? s.diagonal[row]
                                      : p.places.upper_place(word, n, row, nodes[j] - first, i, j);
           if (place >= 0)
-            body.add(row, place, cells.block(record, local, i, j), s);
+            body.add(row, place, block(i, j), s);
         }
       if (body.loaded())
-        for (int c = 0; c < Form::n_components; ++c)
-          s.rhs[row * Form::n_components + c] += cells.load(record, local, i, c);
+        for (int c = 0; c < n_comp; ++c)
+          s.rhs[row * n_comp + c] += load(i, c);
       ++pair;
     }
+  }
+
+  /** The same where the cell's records are staged in the patch's fast memory. */
+  template <typename Form, typename Number, typename Extents>
+  PATCHFEM_INLINE void add_cell(const PatchBody<Form::n_components, Number>                   &body,
+                                const CellRecords<Form, Number, Extents>                      &cells,
+                                const int                                                      patch,
+                                const std::int64_t                                             entry,
+                                const typename PatchBody<Form::n_components, Number>::Scratch &s)
+  {
+    const int n      = cells.n_shape();
+    const int local  = body.a.patches.cells[entry] - cells.batch().first_cell;
+    auto     *record = static_cast<Number *>(s.workers);
+    for (int q = 0; q < cells.n_quadrature(); ++q)
+      cells.stage(local, q, record + q * cells.point_size(n));
+    add_cell(
+        body, patch, entry, n, s, [&](const int i, const int j) { return cells.block(record, local, i, j); },
+        [&](const int i, const int c) { return cells.load(record, local, i, c); });
   }
 
   /** Patches compute cells of such extents. */
@@ -80,6 +98,47 @@ namespace PatchFEM::kernels
       });
     }
   };
+
+  /** The same, several cells side by side. Their working memory lies beside that of the patch. */
+  template <typename Form, typename Number, typename Extents>
+  struct HostCellsInLanes : public HostCells<Form, Number, Extents>
+  {
+    using Cells = CellsInLanes<Form, Number, Extents>;
+
+    static constexpr bool possible = Cells::possible;
+
+    static bool serves(const KernelRequest &r)
+    {
+      return Cells::serves(r) && HostCells<Form, Number, Extents>::serves(r);
+    }
+
+    static void launch(Host, const AssemblyArguments<Number> &a)
+    {
+      const PatchBody<Form::n_components, Number> body{a};
+      const PatchesView                          &p     = a.patches;
+      const BatchView                            &batch = a.batches.batch[a.computed_batch];
+      const int n_shape = Extents::n_shape > 0 ? Extents::n_shape : batch.reference.n_shape;
+      sum_patches(body, Cells::bytes(batch.reference), [&](const int patch, const auto &scratch) {
+        Cells cells(a, a.computed_batch, scratch.workers);
+        int   local[Cells::n_cells];
+        for (std::int64_t begin = p.cell_offsets[patch], end = p.cell_offsets[patch + 1]; begin < end;
+             begin += Cells::n_cells)
+        {
+          const int n = static_cast<int>(std::min<std::int64_t>(end - begin, Cells::n_cells));
+          for (int lane = 0; lane < n; ++lane)
+            local[lane] = p.cells[begin + lane] - batch.first_cell;
+          cells.integrate(local, n, body.with_matrix());
+          for (int lane = 0; lane < n; ++lane)
+            add_cell(
+                body, patch, begin + lane, n_shape, scratch,
+                [&](const int i, const int j) { return cells.block(lane, i, j); },
+                [&](const int i, const int c) { return cells.load(lane, i, c); });
+        }
+        if (body.with_matrix() && p.places.upper())
+          body.mirror(patch, 0, 1, scratch);
+      });
+    }
+  };
 } // namespace PatchFEM::kernels
 
 namespace PatchFEM
@@ -98,7 +157,9 @@ namespace PatchFEM
       {
         using namespace PatchFEM::kernels;
         constexpr int dim = Form::dimension;
-        return std::tuple<HostCells<Form, Number, LinearSimplex<dim>>, HostCells<Form, Number, MultilinearCube<dim>>,
+        return std::tuple<HostCells<Form, Number, LinearSimplex<dim>>,
+                          HostCellsInLanes<Form, Number, MultilinearCube<dim>>,
+                          HostCells<Form, Number, MultilinearCube<dim>>, HostCellsInLanes<Form, Number, AnyExtents>,
                           HostCells<Form, Number, AnyExtents>>();
       }
 
