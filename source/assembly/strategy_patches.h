@@ -250,11 +250,12 @@ namespace PatchFEM
         Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
         Array<std::int64_t>       positions;
         for_all(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-          const int  patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+          const int  first = patch_of(cell_offsets, n, entry) * rows_per_patch, n_shape = batch.reference.n_shape;
+          const int  end    = first + rows_per_patch < n_all ? first + rows_per_patch : n_all;
           const int *nodes  = batch.nodes_of(cells[entry]);
           int        n_rows = 0;
           for (int i = 0; i < n_shape; ++i)
-            n_rows += nodes[i] < n_all && nodes[i] / rows_per_patch == patch;
+            n_rows += nodes[i] >= first && nodes[i] < end;
           counts[entry] = n_rows;
         });
         lists.places.reinit(place, scan(counts, positions) * lists.place_bytes(batch.reference.n_shape));
@@ -271,11 +272,13 @@ namespace PatchFEM
                 [=, writer = places_writer(source), positions = positions.data(), pair_offsets = pair_offsets.data(),
                  cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
                   const int    patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                  const int    first = patch * rows_per_patch;
+                  const int    end   = first + rows_per_patch < n_all ? first + rows_per_patch : n_all;
                   const int   *nodes = batch.nodes_of(cells[entry]);
                   std::int64_t pair  = positions[entry];
                   store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
                   for (int i = 0; i < n_shape; ++i)
-                    if (nodes[i] < n_all && nodes[i] / rows_per_patch == patch)
+                    if (nodes[i] >= first && nodes[i] < end)
                       writer.write(pair++, nodes, n_shape, i);
                 });
       }
