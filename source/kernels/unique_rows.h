@@ -156,6 +156,25 @@ namespace PatchFEM::kernels
     }
   };
 
+  /** Sorts @p n different values: how many are smaller says where one of few belongs, and no step depends on them. */
+  inline void sort_distinct(int *const values, const int n)
+  {
+    constexpr int width = 16, most = 64;
+    if (n > most)
+      return std::sort(values, values + n);
+    int list[most + width] = {};
+    std::copy_n(values, n, list);
+    for (int first = 0; first < n; first += width)
+    {
+      int smaller[width] = {};
+      for (int k = 0; k < n; ++k)
+        for (int l = 0; l < width; ++l)
+          smaller[l] += list[k] < list[first + l];
+      for (int l = 0; l < width && first + l < n; ++l)
+        values[smaller[l]] = list[first + l];
+    }
+  }
+
   /** The pattern whose row i has the distinct values of list i, which are below @p n_values, ascending. */
   template <typename Rows>
   CompressedPattern
@@ -185,7 +204,7 @@ namespace PatchFEM::kernels
             values.push_back(value);
           }
         });
-        std::sort(values.begin() + first, values.end());
+        sort_distinct(values.data() + first, static_cast<int>(values.size() - first));
         counts.data()[i] = static_cast<int>(values.size() - first);
       }
       found[thread].swap(values);
