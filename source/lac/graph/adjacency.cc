@@ -73,7 +73,7 @@ namespace PatchFEM
       using namespace graph_tools;
       const NodePoints at{points.data(), dim};
       Array<double>    nearest;
-      if (static_cast<double>(nearest_neighbours(where, graph, at, factor, nearest)) <
+      if (static_cast<double>(nearest_neighbours(where, graph, nullptr, at, factor, nearest)) <
           least_stretched_share * graph.n_nodes())
         return false;
       Adjacency shorts = short_edges(where, graph, at, factor, reaches(where, graph, nearest));

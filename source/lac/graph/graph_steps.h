@@ -192,28 +192,37 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
-  std::int64_t nearest_neighbours(
-      Here, const Adjacency &edges, const NodePoints &at, const double length_factor, Array<double> &least)
+  std::int64_t nearest_neighbours(Here,
+                                  const Adjacency  &edges,
+                                  const Adjacency  *across,
+                                  const NodePoints &at,
+                                  const double      length_factor,
+                                  Array<double>    &least)
   {
-    const AdjacencyView graph  = edges.view();
+    const AdjacencyView inside = edges.view(), outside = across != nullptr ? across->view() : AdjacencyView();
     const double        factor = length_factor * length_factor;
-    Array<int>          counts(edges.backend(), graph.n_nodes);
+    Array<int>          counts(edges.backend(), inside.n_nodes);
     Array<std::int64_t> offsets;
-    least.reinit(edges.backend(), graph.n_nodes);
-    for_all(edges.backend(), graph.n_nodes,
+    least.reinit(edges.backend(), inside.n_nodes);
+    for_all(edges.backend(), inside.n_nodes,
             [=, least = least.data(), stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const auto visit = [&](const auto &use) { // use(squared length of an edge)
+                for (std::int64_t e = inside.offsets[i]; e < inside.offsets[i + 1]; ++e)
+                  use(at.squared_distance(i, inside.neighbours[e]));
+                if (outside.offsets != nullptr)
+                  for (std::int64_t e = outside.offsets[i]; e < outside.offsets[i + 1]; ++e)
+                    use(at.squared_distance(i, outside.neighbours[e]));
+              };
               double nearest = 0., farthest = 0.;
-              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-              {
-                const double d = at.squared_distance(i, graph.neighbours[e]);
-                nearest        = e == graph.offsets[i] || d < nearest ? d : nearest;
-                farthest       = d > farthest ? d : farthest;
-              }
-              int n_far = 0;
-              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1] && farthest > factor * nearest; ++e)
-                n_far += at.squared_distance(i, graph.neighbours[e]) > factor * nearest;
+              int    n = 0, n_far = 0;
+              visit([&](const double d) {
+                nearest  = n++ == 0 || d < nearest ? d : nearest;
+                farthest = d > farthest ? d : farthest;
+              });
+              if (farthest > factor * nearest)
+                visit([&](const double d) { n_far += d > factor * nearest; });
               least[i]     = nearest;
-              stretched[i] = 2 * n_far > graph.offsets[i + 1] - graph.offsets[i];
+              stretched[i] = 2 * n_far > n;
             });
     return scan(counts, offsets);
   }

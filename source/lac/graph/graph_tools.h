@@ -105,10 +105,17 @@ namespace PatchFEM::graph_tools
   /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
   constexpr double least_stretched_share = 0.05;
 
-  /** The distance to the nearest neighbour, 0 without any; how many nodes have most neighbours @p factor times as far. */
+  /**
+   * The distance to the nearest neighbour in @p graph and in @p across, if there is one, 0 without any; how many nodes
+   * have most neighbours @p factor times as far.
+   */
   template <typename Where>
-  std::int64_t
-  nearest_neighbours(Where, const Adjacency &graph, const NodePoints &at, double factor, Array<double> &nearest);
+  std::int64_t nearest_neighbours(Where,
+                                  const Adjacency  &graph,
+                                  const Adjacency  *across,
+                                  const NodePoints &at,
+                                  double            factor,
+                                  Array<double>    &nearest);
 
   /**
    * The distance to the nearest; of a node that lacks near neighbours where its neighbours have some, which are more

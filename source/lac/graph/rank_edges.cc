@@ -98,11 +98,11 @@ namespace PatchFEM::rank_edges
     return choose(place, [&](auto where) {
       using namespace graph_tools;
       const NodePoints   at{here.data(), dim};
-      const Adjacency    graph = joined(where, own, across);
       Array<double>      nearest;
-      const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, graph, at, factor, nearest));
+      const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, own, &across, at, factor, nearest));
       if (static_cast<double>(n_stretched) < least_stretched_share * static_cast<double>(nodes.n_global()))
         return false;
+      const Adjacency     graph  = joined(where, own, across);
       const Array<double> reach  = reaches(where, graph, with_ghosts(place, nodes, nearest));
       Adjacency           shorts = short_edges(where, graph, at, factor, with_ghosts(place, nodes, reach));
       if (ranks.sum(static_cast<std::int64_t>(graph.neighbours().size() - shorts.neighbours().size())) == 0)
