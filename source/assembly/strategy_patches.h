@@ -56,13 +56,19 @@ namespace PatchFEM
 
       void plan_cells(const Source &source) override
       {
-        find_levels(source);
+        if (one_worker(source.backend()))
+          find_one_level(source);
+        else
+          find_levels(source);
         if (lists.pair_bits > 0)
           find_upper_places(source);
         else
           find_places(source);
         integrations += source.per_cell(lists.cells.size());
       }
+
+      /** Whether a patch's cells are added one after the other: then their order is that of their numbers. */
+      static bool one_worker(const Backend &place) { return place.kind() == BackendKind::host; }
 
       /**
        * The cells of each patch in the order of the sums: computed cells colour by colour, then buffered ones, each by
@@ -72,6 +78,8 @@ namespace PatchFEM
        */
       void find_cells(const Source &source)
       {
+        if (one_worker(source.backend()))
+          return find_cells_by(source, {});
         constexpr int               a_run = 1024, n_colours = 64;
         const Backend              &place   = source.backend();
         const int                   n_cells = static_cast<int>(buffered.size());
@@ -131,15 +139,10 @@ namespace PatchFEM
         const int                 n = lists.n_patches(), n_rows = lists.n_rows, rows_per_patch = lists.rows_per_patch;
         const int *const          from         = lists.cells.data();
         const std::int64_t *const from_offsets = lists.cell_offsets.data();
-        Array<int>                counts(place, n), n_levels(place, n), row_levels(place, n_rows);
+        Array<int>                n_levels(place, n), row_levels(place, n_rows);
         Array<std::int64_t>       computed_offsets;
-        for_all(place, n,
-                [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  counts[p] = 0;
-                  for (std::int64_t i = from_offsets[p]; i < from_offsets[p + 1]; ++i)
-                    counts[p] += !buffered[from[i]];
-                });
-        const std::int64_t n_computed = scan(counts, computed_offsets);
+        const Array<int>          counts     = count_computed(source);
+        const std::int64_t        n_computed = scan(counts, computed_offsets);
         require(maximum(counts) < 1 << position_bits, "A patch has too many cells.");
 
         Array<int>                keys(place, n_computed), sorted(place, n_computed);
@@ -185,6 +188,52 @@ namespace PatchFEM
                 });
         lists.cells.swap(sorted);
         lists.cell_offsets.swap(computed_offsets);
+      }
+
+      /** The same where the computed cells of a patch are one level. */
+      void find_one_level(const Source &source)
+      {
+        const Backend      &place  = source.backend();
+        const int           n      = lists.n_patches();
+        const Array<int>    counts = count_computed(source);
+        Array<int>          kept, n_levels(place, n);
+        Array<std::int64_t> computed_offsets;
+        kept.reinit(place, scan(counts, computed_offsets));
+        for_all(place, n,
+                [buffered = buffered.data(), from = lists.cells.data(), from_offsets = lists.cell_offsets.data(),
+                 counts = counts.data(), offsets = computed_offsets.data(), kept = kept.data(),
+                 n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  std::int64_t out = offsets[p];
+                  for (std::int64_t i = from_offsets[p]; i < from_offsets[p + 1]; ++i)
+                    if (!buffered[from[i]])
+                      kept[out++] = from[i];
+                  n_levels[p] = counts[p] > 0;
+                });
+        level_ends.reinit(place, scan(n_levels, lists.level_offsets));
+        most_levels_of_patch = maximum(n_levels);
+        for_all(place, n,
+                [counts = counts.data(), level_offsets = lists.level_offsets.data(),
+                 level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  if (counts[p] > 0)
+                    level_ends[level_offsets[p]] = counts[p];
+                });
+        lists.cells.swap(kept);
+        lists.cell_offsets.swap(computed_offsets);
+      }
+
+      /** [patch], cells that it computes. */
+      Array<int> count_computed(const Source &source) const
+      {
+        Array<int> counts(source.backend(), lists.n_patches());
+        for_all(source.backend(), counts.size(),
+                [buffered = buffered.data(), cells = lists.cells.data(), offsets = lists.cell_offsets.data(),
+                 counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                  int n_computed = 0;
+                  for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
+                    n_computed += !buffered[cells[i]];
+                  counts[p] = n_computed;
+                });
+        return counts;
       }
 
       /** Places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */

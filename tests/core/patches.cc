@@ -13,18 +13,24 @@ using namespace PatchFEM;
 
 namespace
 {
-  /** A plan on the host, with what it was made from. */
+  /** A plan in host memory, with what it was made from. */
   struct Plan
   {
+    Backend                        place;
+    KernelScope                    scope;
     ElementBatches                 batches;
     RowCells                       row_cells;
     Sparsity                       sparsity;
     std::shared_ptr<const Patches> patches;
     PatchesView                    view{};
 
-    Plan(const ElementTables &tables, const int rows_per_patch, const bool symmetric = false)
+    Plan(const ElementTables &tables,
+         const int            rows_per_patch,
+         const bool           symmetric = false,
+         const char          *backend   = "emulated_device")
+        : place(backend), scope(place)
     {
-      batches.reinit(Backend("host"), tables, ElementBatches::AdditionalData(32));
+      batches.reinit(place, tables, ElementBatches::AdditionalData(32));
       row_cells.reinit(batches);
       sparsity.reinit(batches, row_cells);
       Patches::AdditionalData data;
@@ -92,6 +98,25 @@ TEST(Patches, CellsOfALevelShareNoRow)
   }
 }
 
+/** One worker adds the cells of a patch by their numbers. */
+TEST(Patches, HostAddsCellsInTheirOrder)
+{
+  const ElementTables tables = synthetic::cube_of_hexahedra(7, 1);
+  const Plan          host(tables, 48, false, "host"), device(tables, 48);
+  for (int p = 0; p < host.view.n_patches; ++p)
+  {
+    const auto cells = [p](const Plan &plan) {
+      return std::vector<int>(plan.view.cells + plan.view.cell_offsets[p],
+                              plan.view.cells + plan.view.cell_offsets[p + 1]);
+    };
+    std::vector<int> expected = cells(device);
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(cells(host), expected);
+    ASSERT_EQ(host.view.level_offsets[p + 1] - host.view.level_offsets[p], 1);
+    EXPECT_EQ(host.view.level_ends[host.view.level_offsets[p]], static_cast<int>(expected.size()));
+  }
+}
+
 /** Every row adds each of its cells once, in an order that the cut does not change. */
 TEST(Patches, OrderOfSumsIsThatOfTheMesh)
 {
@@ -108,8 +133,12 @@ TEST(Patches, OrderOfSumsIsThatOfTheMesh)
     EXPECT_EQ(std::set<int>(order.at(row).begin(), order.at(row).end()), expected);
     EXPECT_EQ(order.at(row).size(), expected.size());
   }
+  const auto host = Plan(tables, 64, false, "host").order_of_sums();
   for (const int rows : {1, 13, 1000})
+  {
     EXPECT_EQ(Plan(tables, rows).order_of_sums(), order) << rows << " rows a patch";
+    EXPECT_EQ(Plan(tables, rows, false, "host").order_of_sums(), host) << rows << " rows a patch";
+  }
 }
 
 /** The places that the plan keeps are those of the columns, packed in bytes and in 5 bits. */

@@ -114,8 +114,8 @@ namespace PatchFEM
    * The cut of the rows into patches and what each sums of one batch. Patch p owns rows [p * rows_per_patch, ...).
    * Those that buffered cells feed ("fed" rows) add these last, in the order of the cells.
    *
-   * The patch computes cells[cell_offsets[p]...] itself, in the order of the sums: level after level, where cells of a
-   * level share none of the patch's rows. For each of its rows that a cell touches, a *pair*, the plan keeps places.
+   * The patch computes cells[cell_offsets[p]...] in the order of the sums: level after level. Cells of a level share none
+   * of its rows, unless one worker adds all. For each of its rows that a cell touches, a *pair*, the plan keeps places.
    *
    * With the gather strategy it computes none. The matrices of the chunk's *staged* cells, one of n_shape x n_shape
    * blocks in each slot of the buffer, or records that stand for them (RecordedCells), are there before; a row adds its
