@@ -119,6 +119,11 @@ namespace
       Advection::add(sum, weight, trial, test);
     }
   };
+
+  struct SaysInnerProduct : public Advection
+  {
+    static constexpr auto moment_kind = MomentKind::inner_product;
+  };
 } // namespace
 
 TEST(Assembly, PromisesOfFormsAreTried)
@@ -130,4 +135,5 @@ TEST(Assembly, PromisesOfFormsAreTried)
   EXPECT_THROW(check_promises<SaysSymmetric>(), Error);
   EXPECT_THROW(check_promises<SaysGradientsOnly>(), Error);
   EXPECT_THROW(check_promises<OtherMoments>(), Error);
+  EXPECT_THROW(check_promises<SaysInnerProduct>(), Error);
 }

@@ -10,7 +10,7 @@
 namespace PatchFEM
 {
   /**
-   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments), tried on one pair of shape
+   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments, `moment_kind`), tried on one pair of shape
    * functions and arbitrary coefficients, for all of which it must hold: kernels rely on it without a check.
    */
   template <typename Form>
@@ -59,6 +59,24 @@ namespace PatchFEM
       Form::add(sum, 1., test, trial);
       require(!differ(block, Form::finish(coefficients, sum), false),
               "The moments of the weak form make another block than its matrix() does; correct add() or finish().");
+    }
+    if constexpr (moment_kind_of<Form> != MomentKind::other)
+    {
+      static_assert(has_moments<Form>, "a weak form with a moment_kind has Moments");
+      constexpr bool   inner  = moment_kind_of<Form> == MomentKind::inner_product;
+      constexpr double weight = 0.75;
+      bool             agree  = true;
+
+      typename Form::template Moments<double> sum{};
+      Form::add(sum, weight, test, trial);
+      for (int i = 0; i < (inner ? 1 : dim); ++i)
+        for (int j = 0; j < (inner ? 1 : dim); ++j)
+        {
+          const double product = inner ? dot(test.gradient, trial.gradient) : test.gradient[i] * trial.gradient[j];
+          agree                = agree && std::abs(sum(i, j) - weight * product) <= 1e-10;
+        }
+      require(agree, "The moments of the weak form are not the products of gradients that its moment_kind names; take "
+                     "`moment_kind` out of it.");
     }
   }
 } // namespace PatchFEM

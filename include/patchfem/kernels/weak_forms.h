@@ -39,8 +39,8 @@
  * mirrored, which keeps them symmetric to the last bit but for blocks on the diagonal, which round. With one component
  * and at most four nodes to a cell, patches also sum only one half, fastest for linear simplices with one point.
  * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix as
- * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; the device then sums cells of constant
- * Jacobian, quadrilaterals and hexahedra of degree 1 in its own way and does not call add().
+ * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; kernels then sum in their own way where they can, and
+ * do not call add().
  */
 namespace PatchFEM
 {
