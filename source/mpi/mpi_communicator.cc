@@ -216,14 +216,19 @@ namespace PatchFEM
 
   std::vector<Communicator::Bytes> MPICommunicator::all_gather(const Bytes &bytes) const
   {
-    const int        size = checked(bytes.size());
-    std::vector<int> sizes(n_ranks), offsets(n_ranks + 1, 0);
-    gather(&size, sizeof(int), reinterpret_cast<char *>(sizes.data()));
-    checked(std::accumulate(sizes.begin(), sizes.end(), std::size_t(0)));
+    const std::size_t        own_size = bytes.size();
+    std::vector<std::size_t> all_sizes(n_ranks);
+    gather(&own_size, sizeof(own_size), reinterpret_cast<char *>(all_sizes.data()));
+    const std::size_t sum = std::accumulate(all_sizes.begin(), all_sizes.end(), std::size_t(0));
+    require(sum <= std::size_t(INT_MAX), "What all ranks are to know has ", sum,
+            " bytes, which is more than MPI counts.");
+    const std::vector<int> sizes(all_sizes.begin(), all_sizes.end());
+    std::vector<int>       offsets(n_ranks + 1, 0);
     std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1);
     Bytes       all(offsets.back());
     MPI_Request request;
-    MPI_Iallgatherv(bytes.data(), size, MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, ranks, &request);
+    MPI_Iallgatherv(bytes.data(), sizes[own_rank], MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, ranks,
+                    &request);
     wait(1, &request);
     std::vector<Bytes> result;
     for (int rank = 0; rank < n_ranks; ++rank)
@@ -233,18 +238,24 @@ namespace PatchFEM
 
   std::map<int, Communicator::Bytes> MPICommunicator::exchange(const std::map<int, Bytes> &messages) const
   {
-    // Who sends here: each rank marks those that it sends to, and every one gets the sum of its marks.
-    std::vector<int> marks(n_ranks, 0);
+    // Who sends here: each rank marks those that it sends to, and every one gets the sum of its marks. One that has a
+    // message which is too long marks all with more than there are ranks, so that all refuse it.
+    const bool       too_long = std::any_of(messages.begin(), messages.end(),
+                                            [](const auto &message) { return message.second.size() > std::size_t(INT_MAX); });
+    std::vector<int> marks(n_ranks, too_long ? n_ranks + 1 : 0);
     for (const auto &[rank, bytes] : messages)
-      marks[rank] = 1;
+      marks[rank] += 1;
     int         n_incoming = 0;
     MPI_Request request;
     ++n_begun;
     MPI_Ireduce_scatter_block(marks.data(), &n_incoming, 1, MPI_INT, MPI_SUM, ranks, &request);
     wait(1, &request);
+    require(n_incoming <= n_ranks,
+            "A message between two ranks has more than the 2147483647 bytes that MPI counts: use more ranks.");
     std::vector<MPI_Request> requests;
     for (const auto &[rank, bytes] : messages)
-      MPI_Isend(bytes.data(), checked(bytes.size()), MPI_CHAR, rank, tag_of_exchange, ranks, &requests.emplace_back());
+      MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_CHAR, rank, tag_of_exchange, ranks,
+                &requests.emplace_back());
     std::map<int, Bytes> result;
     for (int i = 0; i < n_incoming; ++i)
     {
@@ -274,6 +285,9 @@ namespace PatchFEM
     auto      result = std::make_unique<WaitingChannel>(*this);
     const int tag    = next_tag;
     next_tag         = next_tag == last_tag ? first_tag : next_tag + 1;
+    for (const auto *links : {&receives, &sends})
+      for (const Link &link : *links)
+        checked(link.bytes);
     for (const Link &link : receives)
       MPI_Recv_init(link.data, checked(link.bytes), MPI_CHAR, link.rank, tag, ranks, &result->requests.emplace_back());
     for (const Link &link : sends)
