@@ -508,6 +508,9 @@ namespace PatchFEM
     const unsigned int n_refinements = parameters.global_refinements + additional_refinements;
     if (auto *parts = dynamic_cast<parallel::fullydistributed::Triangulation<dim> *>(&triangulation))
     {
+      require(!before_refinement,
+              "A parallel::fullydistributed::Triangulation is refined while it is made, so that nothing "
+              "can be done to the coarse mesh before; make it of p4est.");
       const MPICommunicator ranks(parts->get_communicator());
       CoarseMesh<dim>       coarse(parameters, ranks);
       return make_parts(*parts, coarse, parameters, n_refinements, ranks);
@@ -548,8 +551,8 @@ namespace PatchFEM
     {
       const MPICommunicator ranks(communicator);
       CoarseMesh<dim>       coarse(parameters, ranks);
-      if (coarse.summary.simplices ||
-          (!of_p4est && !coarse.curved && coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
+      if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.curved &&
+                                       coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
       {
         auto  parts   = std::make_unique<parallel::fullydistributed::Triangulation<dim>>(communicator);
         auto &target  = *parts;

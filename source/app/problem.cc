@@ -166,9 +166,8 @@ namespace PatchFEM
             essential.resolve(of_coarse.boundary_ids);
             essential.add_periodicity(coarse);
           };
-          summary =
-              make_triangulation(triangulation, parameters.mesh, adaptive || essential.has_periodicity(), communicator,
-                                 essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
+          summary = make_triangulation(triangulation, parameters.mesh, adaptive, communicator,
+                                       essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
           check_support();
           if (!essential.has_periodicity())
             essential.resolve(summary.boundary_ids);
