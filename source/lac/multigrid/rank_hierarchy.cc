@@ -46,6 +46,7 @@ namespace PatchFEM
     parameters                = amg_parameters;
     finest                    = &A;
     levels.clear();
+    everything.reset();
     aggregation.know_points(near_null.dim(), near_null.points());
 
     const std::int64_t  small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
@@ -112,6 +113,7 @@ namespace PatchFEM
     parameters = other.parameters;
     finest     = &A;
     levels.clear();
+    everything.reset();
     for (auto &from : other.levels)
     {
       const int n_modes = from->coarsening.prolongator().block_columns();
@@ -236,7 +238,7 @@ namespace PatchFEM
     }
     whole.reinit(A.backend(), all, b, b);
 
-    if (everything == nullptr || everything->n_owned() != nodes.n_owned() || everything->n_global() != nodes.n_global())
+    if (everything == nullptr) // values alone may have changed since
     {
       std::vector<Partitioner::Ghost> others;
       const std::vector<int>          sizes = ranks.all_gather(int(nodes.n_owned()));
