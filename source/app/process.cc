@@ -129,7 +129,8 @@ namespace PatchFEM
     std::set_terminate(end_in_a_sentence);
     // Arrays of megabytes come and go in a set-up. Freed memory stays with the process, or the system would give, and
     // zero, new pages for each: a sixth of the time of Laplace with 0.9 million unknowns on one core.
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0)
+      mallopt(M_MMAP_THRESHOLD, 1 << 25); // the most that some versions take
     mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   }
 
