@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/sort_distinct.h"
+
 #include <patchfem/base/array.h>
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/primitives.h>
@@ -42,28 +44,13 @@ namespace PatchFEM
     /** Writes the values, ascending. */
     void write(int *out)
     {
-      if (n > most_ranked)
-      {
-        std::copy_n(values.begin(), n, out);
-        std::sort(out, out + n);
-        return;
-      }
-      // How many values are smaller says where one belongs: no step depends on the values.
-      for (std::size_t first = 0; first < n; first += width)
-      {
-        int smaller[width] = {};
-        for (std::size_t k = 0; k < n; ++k)
-          for (int l = 0; l < width; ++l)
-            smaller[l] += values[k] < values[first + l];
-        for (int l = 0; l < width && first + l < n; ++l)
-          out[smaller[l]] = values[first + l];
-      }
+      if (n <= kernels::most_ranked)
+        return kernels::write_by_rank(values.data(), size(), out);
+      std::copy_n(values.begin(), n, out);
+      std::sort(out, out + n);
     }
 
   private:
-    static constexpr int         width       = 32;
-    static constexpr std::size_t most_ranked = 256;
-
     std::vector<std::uint64_t> table; ///< list << 32 | value
     std::vector<int>           values;
     std::uint64_t              list = 0;
@@ -80,7 +67,7 @@ namespace PatchFEM
     {
       bits = new_bits;
       table.assign(std::size_t(1) << bits, 0);
-      values.resize(table.size() / 2 + width);
+      values.resize(table.size() / 2 + kernels::padding_of_ranks);
     }
 
     void grow()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/sort_distinct.h"
+
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/team.h>
@@ -155,25 +157,6 @@ namespace PatchFEM::kernels
         counts[i] = found;
     }
   };
-
-  /** Sorts @p n different values: how many are smaller says where one of few belongs, and no step depends on them. */
-  inline void sort_distinct(int *const values, const int n)
-  {
-    constexpr int width = 16, most = 64;
-    if (n > most)
-      return std::sort(values, values + n);
-    int list[most + width] = {};
-    std::copy_n(values, n, list);
-    for (int first = 0; first < n; first += width)
-    {
-      int smaller[width] = {};
-      for (int k = 0; k < n; ++k)
-        for (int l = 0; l < width; ++l)
-          smaller[l] += list[k] < list[first + l];
-      for (int l = 0; l < width && first + l < n; ++l)
-        values[smaller[l]] = list[first + l];
-    }
-  }
 
   /** The pattern whose row i has the distinct values of list i, which are below @p n_values, ascending. */
   template <typename Rows>

@@ -10,8 +10,8 @@
 namespace PatchFEM
 {
   /**
-   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments, `moment_kind`), tried on one pair of shape
-   * functions and arbitrary coefficients, for all of which it must hold: kernels rely on it without a check.
+   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments, `moment_kind`), tried on one
+   * pair of shape functions and arbitrary coefficients, for all of which it must hold: kernels rely on it unchecked.
    */
   template <typename Form>
   void check_promises()
