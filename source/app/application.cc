@@ -38,7 +38,7 @@ namespace PatchFEM
       RunReport    report(application.name(), folder, communicator);
       try
       {
-        refuse_different_ranks(MPICommunicator(communicator), application.name() + " of PatchFEM " + commit(),
+        refuse_different_ranks(*MPICommunicator::of(communicator), application.name() + " of PatchFEM " + commit(),
                                text_of_parameters(command_line));
         dealii::ParameterHandler prm, declared;
         application.declare_parameters(prm);

@@ -262,13 +262,13 @@ namespace PatchFEM
       const std::string file = file_name(parameters);
       if (Utilities::MPI::n_mpi_processes(triangulation.get_communicator()) == 1)
         return read_mesh(file, dim);
-      const MPICommunicator ranks(triangulation.get_communicator());
-      MeshLists             lists;
-      ranks.together([&] {
-        if (ranks.rank() == 0)
+      const auto ranks = MPICommunicator::of(triangulation.get_communicator());
+      MeshLists  lists;
+      ranks->together([&] {
+        if (ranks->rank() == 0)
           lists = read_mesh(file, dim);
       });
-      share(lists, ranks);
+      share(lists, *ranks);
       lists.source = file;
       return lists;
     }
@@ -511,9 +511,9 @@ namespace PatchFEM
       require(!before_refinement,
               "A parallel::fullydistributed::Triangulation is refined while it is made, so that nothing "
               "can be done to the coarse mesh before; make it of p4est.");
-      const MPICommunicator ranks(parts->get_communicator());
-      CoarseMesh<dim>       coarse(parameters, ranks);
-      return make_parts(*parts, coarse, parameters, n_refinements, ranks);
+      const auto      ranks = MPICommunicator::of(parts->get_communicator());
+      CoarseMesh<dim> coarse(parameters, *ranks);
+      return make_parts(*parts, coarse, parameters, n_refinements, *ranks);
     }
     MeshSummary summary;
     in_words(parameters, [&] {
@@ -549,15 +549,15 @@ namespace PatchFEM
     triangulation.reset();
     if (Utilities::MPI::n_mpi_processes(communicator) > 1)
     {
-      const MPICommunicator ranks(communicator);
-      CoarseMesh<dim>       coarse(parameters, ranks);
+      const auto      ranks = MPICommunicator::of(communicator);
+      CoarseMesh<dim> coarse(parameters, *ranks);
       if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.curved &&
                                        coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
       {
         auto  parts   = std::make_unique<parallel::fullydistributed::Triangulation<dim>>(communicator);
         auto &target  = *parts;
         triangulation = std::move(parts);
-        return make_parts(target, coarse, parameters, parameters.global_refinements, ranks);
+        return make_parts(target, coarse, parameters, parameters.global_refinements, *ranks);
       }
       triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
     }

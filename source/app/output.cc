@@ -136,7 +136,7 @@ namespace PatchFEM
     const auto piece      = [&](const unsigned int r) { return name + "." + Utilities::int_to_string(r, 4) + ".vtu"; };
     const unsigned int me = Utilities::MPI::this_mpi_process(discretisation.communicator);
     write_file(folder + "/" + piece(me), [&](std::ostream &out) { data_out.write_vtu(out); });
-    MPI_Barrier(discretisation.communicator);
+    MPICommunicator::of(discretisation.communicator)->barrier();
     if (me == 0)
     {
       std::vector<std::string> pieces;

@@ -279,7 +279,7 @@ namespace PatchFEM
     export_name = export_name_;
     started     = true;
     write();
-    MPI_Barrier(communicator);
+    MPICommunicator::of(communicator)->barrier();
   }
 
   void RunReport::begin()
@@ -294,7 +294,7 @@ namespace PatchFEM
     }
     earlier = json();
     write();
-    MPI_Barrier(communicator);
+    MPICommunicator::of(communicator)->barrier();
   }
 
   void RunReport::add_cycle(CycleReport cycle)

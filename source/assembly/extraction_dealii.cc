@@ -510,8 +510,8 @@ namespace PatchFEM
   {
     static_assert(dim == 2 || dim == 3, "Meshes have two or three dimensions.");
     if (internal::n_processes(dof_handler.get_triangulation()) > 1)
-      return internal::extract_on_ranks<dim>(std::make_shared<MPICommunicator>(dof_handler.get_communicator()), mapping,
-                                             dof_handler, constraints, data);
+      return internal::extract_on_ranks<dim>(MPICommunicator::of(dof_handler.get_communicator()), mapping, dof_handler,
+                                             constraints, data);
     internal::check_extraction(mapping, dof_handler, constraints, data);
     return internal::Extraction<dim>(mapping, dof_handler, constraints, data).run();
   }

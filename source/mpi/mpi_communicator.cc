@@ -14,14 +14,30 @@ namespace PatchFEM
 {
   namespace
   {
-    constexpr int tag_of_exchange = 0, tag_of_gather = 1, tag_of_roll = 2, first_tag = 3;
-    constexpr int last_tag = 32767; // MPI promises tags to there
+    constexpr int tag_of_exchange = 0, tag_of_gather = 1, first_tag = 2, last_tag = 32766;
+    // MPI promises tags to there. Until there is a duplicate it is heard among messages of others, who take small ones.
+    constexpr int tag_of_roll = 32767;
 
     using Clock = std::chrono::steady_clock;
 
     double seconds_since(const Clock::time_point begin)
     {
       return std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+
+    using Shared = std::shared_ptr<const MPICommunicator>; // what a communicator of MPI keeps, as an attribute
+
+    int copy_shared(MPI_Comm, int, void *, void *const own, void *const copy, int *const is_copied)
+    {
+      *static_cast<void **>(copy) = new Shared(*static_cast<Shared *>(own));
+      *is_copied                  = 1;
+      return MPI_SUCCESS;
+    }
+
+    int delete_shared(MPI_Comm, int, void *const own, void *)
+    {
+      delete static_cast<Shared *>(own);
+      return MPI_SUCCESS;
     }
 
     double most_seconds_to_wait()
@@ -75,12 +91,34 @@ namespace PatchFEM
   };
 
   MPICommunicator::MPICommunicator(const MPI_Comm communicator)
-      : next_tag(first_tag), most_seconds(most_seconds_to_wait())
+      : ranks(communicator), next_tag(first_tag), most_seconds(most_seconds_to_wait())
   {
-    MPI_Comm_dup(communicator, &ranks);
     MPI_Comm_rank(ranks, &own_rank);
     MPI_Comm_size(ranks, &n_ranks);
     all_open.push_back(this);
+    MPI_Comm    duplicate;
+    MPI_Request request;
+    MPI_Comm_idup(communicator, &duplicate, &request);
+    wait(1, &request);
+    ranks = duplicate;
+  }
+
+  std::shared_ptr<const MPICommunicator> MPICommunicator::of(const MPI_Comm communicator)
+  {
+    static const int key = [] {
+      int result;
+      MPI_Comm_create_keyval(copy_shared, delete_shared, &result, nullptr);
+      return result;
+    }();
+    Shared *kept     = nullptr;
+    int     is_there = 0;
+    MPI_Comm_get_attr(communicator, key, &kept, &is_there);
+    if (is_there == 0)
+    {
+      kept = new Shared(std::make_shared<const MPICommunicator>(communicator));
+      MPI_Comm_set_attr(communicator, key, kept);
+    }
+    return *kept;
   }
 
   MPICommunicator::~MPICommunicator()
@@ -170,6 +208,14 @@ namespace PatchFEM
               << std::flush;
     MPI_Abort(ranks, 1);
     std::abort();
+  }
+
+  void MPICommunicator::barrier() const
+  {
+    ++n_begun;
+    MPI_Request request;
+    MPI_Ibarrier(ranks, &request);
+    wait(1, &request);
   }
 
   void MPICommunicator::gather(const void *const own, const std::size_t bytes, char *const all) const
@@ -274,8 +320,7 @@ namespace PatchFEM
     }
     wait(static_cast<int>(requests.size()), requests.data());
     // One that is done here may begin the next exchange while another still looks for messages of this one.
-    MPI_Ibarrier(ranks, &request);
-    wait(1, &request);
+    barrier();
     return result;
   }
 

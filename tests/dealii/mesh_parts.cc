@@ -2,6 +2,8 @@
 // Meshes of which each rank has a part: over all ranks they are the serial mesh, and ghosts are what they should be.
 #include "mesh_cases.h"
 
+#include <patchfem/mpi/mpi_communicator.h>
+
 #include <deal.II/distributed/fully_distributed_tria.h>
 #include <deal.II/distributed/tria.h>
 
@@ -13,6 +15,7 @@ namespace
   using namespace mesh_cases;
   using PatchFEM::MeshParameters;
   using PatchFEM::MeshSummary;
+  using PatchFEM::MPICommunicator;
   using Simplices = MeshParameters::Simplices;
 
   /** Plain data of a cell; faces that are not at the boundary have no id. */
@@ -205,6 +208,8 @@ TEST(MeshParallel, the_class_suits_the_mesh)
     Triangulation<2>                  serial;
     const MeshSummary                 summary = make_triangulation(triangulation, parameters, adaptive, MPI_COMM_WORLD);
     EXPECT_EQ(summary.text(), make_triangulation(serial, parameters).text());
+    if (several)
+      EXPECT_EQ(MPICommunicator::of(triangulation->get_communicator()), MPICommunicator::of(MPI_COMM_WORLD));
     EXPECT_EQ(triangulation->n_global_active_cells(), serial.n_active_cells());
     EXPECT_EQ(dynamic_cast<const parallel::fullydistributed::Triangulation<2> *>(triangulation.get()) != nullptr,
                several && in_parts);

@@ -29,6 +29,19 @@ namespace
       EXPECT_EQ(all[rank], 3 * rank);
   }
 
+  TEST(Communicator, IsThatOfAllDuplicates)
+  {
+    MPI_Comm first, second;
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    const std::shared_ptr<const MPICommunicator> one = MPICommunicator::of(first);
+    MPI_Comm_dup(first, &second);
+    MPI_Comm_free(&first);
+    EXPECT_EQ(MPICommunicator::of(second), one);
+    MPI_Comm_free(&second);
+    one->barrier();
+    EXPECT_EQ(one.use_count(), 1);
+  }
+
   // Rank r sends r numbers to each later rank; the first one gets nothing. Twice, as messages of two must not mix.
   TEST(Communicator, ExchangesOnlyWhatThereIs)
   {

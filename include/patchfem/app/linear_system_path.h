@@ -4,6 +4,7 @@
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
 #include <patchfem/lac/graph/aggregation.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/hp/q_collection.h>
@@ -223,11 +224,12 @@ namespace PatchFEM
   template <typename Function>
   double timed(const MPI_Comm communicator, Progress &progress, const std::string &name, const Function &stage)
   {
+    const auto ranks = MPICommunicator::of(communicator);
     progress.stage(name);
-    MPI_Barrier(communicator);
+    ranks->barrier();
     const double start = MPI_Wtime();
     stage();
-    MPI_Barrier(communicator);
+    ranks->barrier();
     return MPI_Wtime() - start;
   }
 

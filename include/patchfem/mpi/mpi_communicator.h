@@ -18,6 +18,13 @@ namespace PatchFEM
   public:
     /** Collective: works on a duplicate of @p communicator, so that messages of others are never mistaken for its own. */
     explicit MPICommunicator(MPI_Comm communicator);
+
+    /**
+     * The one of @p communicator, made where it has none yet, which is collective. Duplicates that are made later have
+     * the same, such as deal.II's in each parallel triangulation: what a run does is all on one.
+     */
+    static std::shared_ptr<const MPICommunicator> of(MPI_Comm communicator);
+
     ~MPICommunicator() override;
     MPICommunicator(const MPICommunicator &)            = delete;
     MPICommunicator &operator=(const MPICommunicator &) = delete;
@@ -32,6 +39,9 @@ namespace PatchFEM
     std::vector<Bytes>       all_gather(const Bytes &bytes) const override;
     std::map<int, Bytes>     exchange(const std::map<int, Bytes> &messages) const override;
     std::unique_ptr<Channel> channel(const std::vector<Link> &sends, const std::vector<Link> &receives) const override;
+
+    /** Collective: returns when all have come. */
+    void barrier() const;
 
     MPI_Comm mpi() const { return ranks; }
 
@@ -51,7 +61,7 @@ namespace PatchFEM
     bool              roll_is_called() const;
     [[noreturn]] void call_roll() const;
 
-    MPI_Comm             ranks;
+    MPI_Comm             ranks; ///< the duplicate; until it is there that which it is made of
     int                  own_rank, n_ranks;
     mutable int          next_tag;     ///< of channels, which may be open side by side; the same on all ranks
     double               most_seconds; ///< to wait

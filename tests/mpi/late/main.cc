@@ -34,6 +34,12 @@ int main(int argc, char **argv)
       ranks.exchange({{next, Communicator::Bytes(1)}});
     else if (what == "two_communicators")
       (ranks.rank() == 0 ? ranks : others).maximum(std::int64_t(1));
+    else if (what == "barrier")
+      ranks.barrier();
+    else if (what == "beginning" || (what == "beginning_beside" && ranks.rank() > 0))
+      MPICommunicator(MPI_COMM_WORLD).barrier();
+    else if (what == "beginning_beside")
+      ranks.barrier();
     else if (what == "channel")
     {
       channel->start();
