@@ -145,7 +145,8 @@ namespace PatchFEM
           bytes += bytes + sizeof(double) * n_cells;
         char number[32];
         std::snprintf(number, sizeof(number), "%.3g", n_cells);
-        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes");
+        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes",
+                            *MPICommunicator::of(MPI_COMM_SELF));
       }
 
       std::size_t bytes_of_velocities() const

@@ -4,10 +4,12 @@
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/assembly_strategy.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/host_memory.h>
 
 #include <boost/format.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace PatchFEM
 {
@@ -92,32 +94,78 @@ namespace PatchFEM
     return result;
   }
 
-  void require_host_memory(const double bytes, const std::string &what)
+  namespace
   {
-    const auto available = static_cast<double>(Backend("host").free_memory());
-    if (bytes <= available)
+    /** Bytes that ranks want together, and that are free for them. */
+    struct Balance
+    {
+      double wanted = 0., available = 0.;
+      int    n_ranks = 0;
+
+      bool suffices() const { return wanted <= available; }
+
+      /** What a sentence says behind the bytes that are wanted. */
+      std::string of_ranks() const { return n_ranks > 1 ? str(format(" for %d ranks") % n_ranks) : ""; }
+    };
+
+    /** Of the host, of which each rank wants @p bytes: that of a machine or of a rank which does not suffice, if any. */
+    Balance balance(const double bytes, const Communicator &ranks)
+    {
+      struct Rank
+      {
+        int    machine;
+        double wanted, available, shared, kept;
+      };
+      const auto             kept = static_cast<double>(kept_host_memory());
+      std::map<int, Balance> machines;
+      Balance                worst;
+      for (const Rank &rank :
+           ranks.all_gather(Rank{ranks.machine(), bytes, kept + static_cast<double>(free_host_memory()),
+                                 static_cast<double>(free_machine_memory()), kept}))
+      {
+        if (const Balance own{rank.wanted, rank.available, 1}; !own.suffices())
+          worst = own;
+        Balance &machine = machines.emplace(rank.machine, Balance{0., rank.shared, 0}).first->second;
+        machine.wanted += rank.wanted;
+        machine.available += rank.kept;
+        ++machine.n_ranks;
+      }
+      for (const auto &[first, machine] : machines)
+        if (machine.n_ranks > 1 && !machine.suffices())
+          worst = machine;
+      return worst;
+    }
+  } // namespace
+
+  void require_host_memory(const double bytes, const std::string &what, const Communicator &ranks)
+  {
+    const Balance host = balance(bytes, ranks);
+    if (host.suffices())
       return;
-    throw Error(str(format("%s at least %.3g GB of the host's memory, but %.3g GB are free; use fewer cells.") % what %
-                    (bytes * 1e-9) % (available * 1e-9)));
+    throw Error(str(format("%s at least %.3g GB of the host's memory%s, but %.3g GB are free; use fewer cells.") %
+                    what % (host.wanted * 1e-9) % host.of_ranks() % (host.available * 1e-9)));
   }
 
   template <int dim>
-  void require_memory_of_mesh(const double n_cells, const bool simplices, const unsigned int n_parts)
+  void require_memory_of_mesh(const double n_cells, const bool simplices, const Communicator &ranks, const double share)
   {
     const double bytes_per_cell = dim == 2 ? (simplices ? 130. : 200.) : (simplices ? 240. : 400.);
-    require_host_memory(n_cells / n_parts * bytes_per_cell, str(format("A mesh of %.3g cells takes") % n_cells));
+    require_host_memory(n_cells * share * bytes_per_cell, str(format("A mesh of %.3g cells takes") % n_cells), ranks);
   }
 
-  template void require_memory_of_mesh<2>(double, bool, unsigned int);
-  template void require_memory_of_mesh<3>(double, bool, unsigned int);
+  template void require_memory_of_mesh<2>(double, bool, const Communicator &, double);
+  template void require_memory_of_mesh<3>(double, bool, const Communicator &, double);
 
-  void require_memory(const MemoryForecast &forecast, const Backend &backend)
+  void require_memory(const MemoryForecast &forecast, const Backend &backend, const Communicator &ranks)
   {
-    const std::size_t available = backend.free_memory();
-    if (forecast.peak() <= available)
+    const auto    peak   = static_cast<double>(forecast.peak());
+    const Balance result = backend.kind() == BackendKind::cuda
+                               ? Balance{peak, static_cast<double>(backend.free_memory()), 1}
+                               : balance(peak, ranks);
+    if (result.suffices())
       return;
-    throw Error(str(format("This problem needs about %.3g GB, but %.3g GB are free on the back end %s; refine less, "
+    throw Error(str(format("This problem needs about %.3g GB%s, but %.3g GB are free on the back end %s; refine less, "
                            "lower the degree, or use a back end with more memory.") %
-                    (forecast.peak() * 1e-9) % (available * 1e-9) % backend.name()));
+                    (result.wanted * 1e-9) % result.of_ranks() % (result.available * 1e-9) % backend.name()));
   }
 } // namespace PatchFEM

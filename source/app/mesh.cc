@@ -55,22 +55,26 @@ namespace PatchFEM
       return rules;
     }
 
-    /** Throws Error if there is no memory for @p n_cells that are refined @p n_levels times, each into 2^dim. */
+    /**
+     * Throws Error if the memory of @p ranks has no room for @p n_cells that are refined @p n_levels times, each into
+     * 2^dim, of which each rank has its @p share.
+     */
     template <int dim>
-    void require_memory(const std::size_t  n_cells,
-                        const unsigned int n_levels,
-                        const bool         simplices,
-                        const unsigned int n_parts = 1)
+    void require_memory(const std::size_t   n_cells,
+                        const unsigned int  n_levels,
+                        const bool          simplices,
+                        const Communicator &ranks,
+                        const double        share = 1.)
     {
-      require_memory_of_mesh<dim>(std::ldexp(static_cast<double>(n_cells), dim * n_levels), simplices, n_parts);
+      require_memory_of_mesh<dim>(std::ldexp(static_cast<double>(n_cells), dim * n_levels), simplices, ranks, share);
     }
 
-    /** Processes that the cells of @p triangulation are spread over; of others each has them all. */
+    /** What a process has of the cells of @p triangulation, unless each has them all. */
     template <int dim>
-    unsigned int n_parts(const Triangulation<dim> &triangulation)
+    double share_of(const Triangulation<dim> &triangulation)
     {
       const auto *distributed = dynamic_cast<const parallel::DistributedTriangulationBase<dim> *>(&triangulation);
-      return distributed == nullptr ? 1 : Utilities::MPI::n_mpi_processes(distributed->get_communicator());
+      return distributed == nullptr ? 1. : 1. / Utilities::MPI::n_mpi_processes(distributed->get_communicator());
     }
 
     std::string generator_call(const MeshParameters &parameters)
@@ -191,7 +195,10 @@ namespace PatchFEM
      * about the generator's arguments.
      */
     template <int dim>
-    void make_coarse_hypercubes(Triangulation<dim> &triangulation, MeshLists &lists, const MeshParameters &parameters)
+    void make_coarse_hypercubes(Triangulation<dim>   &triangulation,
+                                MeshLists            &lists,
+                                const MeshParameters &parameters,
+                                const Communicator   &ranks)
     {
       const auto make = [&](Triangulation<dim> &coarse) {
         if (parameters.file.empty())
@@ -206,7 +213,7 @@ namespace PatchFEM
       {
         Triangulation<dim> refined(triangulation.get_mesh_smoothing());
         make(refined);
-        require_memory<dim>(refined.n_active_cells(), parameters.coarse_refinements, false);
+        require_memory<dim>(refined.n_active_cells(), parameters.coarse_refinements, false, ranks);
         refined.refine_global(parameters.coarse_refinements);
         flatten(refined, triangulation);
       }
@@ -244,7 +251,8 @@ namespace PatchFEM
         for (const auto &face : cell->face_iterators())
           if (face->at_boundary())
             face->set_boundary_id(lists.face_ids[f++]);
-      require_memory<dim>(lists.n_cells(), n_refinements, false, n_parts(triangulation));
+      require_memory<dim>(lists.n_cells(), n_refinements, false, *MPICommunicator::of(triangulation.get_communicator()),
+                          share_of(triangulation));
       if (before_refinement)
         before_refinement(triangulation, summary);
       triangulation.refine_global(n_refinements);
@@ -292,10 +300,13 @@ namespace PatchFEM
 
     /**
      * The coarse mesh in @p lists, which hold what the file of @p parameters has if there is one. Quads and hexes are in
-     * @p triangulation, too, not yet moved and without the ids of rules.
+     * @p triangulation, too, not yet moved and without the ids of rules. Each of @p ranks makes it.
      */
     template <int dim>
-    MeshSummary make_coarse(Triangulation<dim> &triangulation, MeshLists &lists, const MeshParameters &parameters)
+    MeshSummary make_coarse(Triangulation<dim>   &triangulation,
+                            MeshLists            &lists,
+                            const MeshParameters &parameters,
+                            const Communicator   &ranks)
     {
       using Simplices = MeshParameters::Simplices;
       require(dim == 3 || parameters.rotation_angle == 0. || parameters.rotation_axis == 'z', "Mesh/Rotation about ",
@@ -315,16 +326,16 @@ namespace PatchFEM
       if (simplices_in_file)
       {
         choose_shortest_diagonals(lists);
-        require_memory<dim>(lists.n_cells(), parameters.coarse_refinements, true);
+        require_memory<dim>(lists.n_cells(), parameters.coarse_refinements, true, ranks);
         for (unsigned int level = 0; level < parameters.coarse_refinements; ++level)
           PatchFEM::red_refine(lists);
       }
       else if (!summary.simplices)
-        make_coarse_hypercubes(triangulation, lists, parameters);
+        make_coarse_hypercubes(triangulation, lists, parameters, ranks);
       else
       {
         Triangulation<dim> coarse, cut;
-        make_coarse_hypercubes(coarse, lists, parameters);
+        make_coarse_hypercubes(coarse, lists, parameters, ranks);
         if (parameters.simplices == Simplices::dealii)
         {
           GridGenerator::convert_hypercube_to_simplex_mesh(coarse, cut);
@@ -365,7 +376,7 @@ namespace PatchFEM
             if (!parameters.file.empty())
               lists = read_mesh(file_name(parameters), dim);
             Triangulation<dim> hypercubes;
-            summary = make_coarse(hypercubes, lists, parameters);
+            summary = make_coarse(hypercubes, lists, parameters, *MPICommunicator::of(MPI_COMM_SELF));
             curved  = !summary.simplices && is_curved(hypercubes);
           });
           writer.put(lists.kind);
@@ -406,7 +417,7 @@ namespace PatchFEM
               parameters.generator, " are curved; use a parallel::distributed::Triangulation.");
       require(std::ldexp(static_cast<double>(n_cells), dim * n_refinements) < numbers::invalid_unsigned_int,
               "Mesh/Global refinements make more than 4.2e9 cells; refine less.");
-      ranks.together([&] { require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks.size()); });
+      require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks, 1. / ranks.size());
       const bool red = summary.simplices && !parameters.dealii_refines_simplices;
       for (; red && n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements)
       {
@@ -515,17 +526,18 @@ namespace PatchFEM
       CoarseMesh<dim> coarse(parameters, *ranks);
       return make_parts(*parts, coarse, parameters, n_refinements, *ranks);
     }
+    const auto  ranks = MPICommunicator::of(triangulation.get_communicator());
     MeshSummary summary;
     in_words(parameters, [&] {
       MeshLists lists;
       if (!parameters.file.empty())
         lists = read_once(parameters, triangulation);
-      summary = make_coarse(triangulation, lists, parameters);
+      summary = make_coarse(triangulation, lists, parameters, *ranks);
       if (!summary.simplices)
         finish_hypercubes(triangulation, parameters, lists, n_refinements, summary, before_refinement);
       else
       {
-        require_memory<dim>(lists.n_cells(), n_refinements, true);
+        require_memory<dim>(lists.n_cells(), n_refinements, true, *ranks);
         if (!parameters.dealii_refines_simplices)
           for (unsigned int level = 0; level < n_refinements; ++level)
             PatchFEM::red_refine(lists);

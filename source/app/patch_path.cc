@@ -40,7 +40,7 @@ namespace PatchFEM
       SystemFields              fields      = {};
       std::vector<unsigned int> dof_indices = {};   ///< deal.II's index of each unknown of the matrix
       double                    load        = 0.;   ///< as check_ranges() estimates it
-      bool                      conversion  = true; ///< there is memory for a matrix and what it is made of
+      bool                      conversion  = true; ///< one process has memory for a matrix and what it is made of
       std::size_t               in_double   = 0;    ///< memory if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
@@ -88,7 +88,8 @@ namespace PatchFEM
 
       void check_memory(const ElementTables &tables)
       {
-        const auto per_point = [](const CoefficientField &field) {
+        const std::size_t n_own_dofs = std::size_t(tables.n_nodes) * tables.n_components; // and ghosts
+        const auto        per_point  = [](const CoefficientField &field) {
           return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
         };
         const auto forecast_with = [&](const bool convert, const bool fallback) {
@@ -96,16 +97,20 @@ namespace PatchFEM
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
                               choice, n_modes, convert, fallback);
           if (!discretisation.free_modes.empty())
-            result.solver += (discretisation.free_modes.size() + 2) * n_dofs * sizeof(double);
+            result.solver += (discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found
-            result.solver += 3 * n_dofs * sizeof(Number);
+            result.solver += 3 * n_own_dofs * sizeof(Number);
           return result;
         };
-        MemoryForecast forecast = forecast_with(true, false);
-        conversion              = forecast.peak() <= backend.free_memory();
-        if (!conversion && assembly.format == "auto")
-          forecast = forecast_with(false, false);
-        require_memory(forecast, backend);
+        conversion              = !several;
+        MemoryForecast forecast = forecast_with(conversion, false);
+        if (conversion && forecast.peak() > backend.free_memory())
+        {
+          conversion = false;
+          if (assembly.format == "auto")
+            forecast = forecast_with(false, false);
+        }
+        require_memory(forecast, backend, *MPICommunicator::of(communicator));
         if (backend.kind() != BackendKind::host)
           report.device_forecast = forecast.peak();
         if (row.is(PreconditionerRow::levels) && choice.precision == "mixed")
@@ -138,7 +143,7 @@ namespace PatchFEM
         *report.seconds.plan += timed(communicator, progress, "format of the matrix", [&] {
           prediction =
               PatchFEM::choose_format<Number>(backend, assembly, space.sparsity().view(), physics.n_components(),
-                                              {row.is(PreconditionerRow::rows), conversion && !several});
+                                              {row.is(PreconditionerRow::rows), conversion});
           backend.synchronize();
         });
         report.format_choice = prediction.format.name();

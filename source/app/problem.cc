@@ -183,11 +183,12 @@ namespace PatchFEM
         }
         else if (parameters.refinement.adaptive)
         {
-          double n_cells = 0.;
+          double n_own = 0.;
           for (const auto &cell : triangulation->active_cell_iterators())
             if (cell->is_locally_owned())
-              n_cells += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
-          require_memory_of_mesh<dim>(n_cells, false, 1);
+              n_own += cell->refine_flag_set() ? 1 << dim : cell->coarsen_flag_set() ? 1. / (1 << dim) : 1.;
+          const double n_cells = Utilities::MPI::sum(n_own, communicator);
+          require_memory_of_mesh<dim>(n_cells, false, *MPICommunicator::of(communicator), n_own / n_cells);
           triangulation->execute_coarsening_and_refinement();
         }
         else if (is_made_anew())
@@ -197,8 +198,9 @@ namespace PatchFEM
         }
         else
         {
+          const auto ranks = MPICommunicator::of(communicator);
           require_memory_of_mesh<dim>(static_cast<double>(1 << dim) * triangulation->n_global_active_cells(), false,
-                                      Utilities::MPI::n_mpi_processes(communicator));
+                                      *ranks, 1. / ranks->size());
           triangulation->refine_global(1);
         }
       }
@@ -276,7 +278,7 @@ namespace PatchFEM
         // A DoFHandler keeps the indices of each cell, beside those of its parts; of the lowest degree they are fewest.
         require_host_memory(static_cast<double>(triangulation->n_active_cells()) * elements[0].n_dofs_per_cell() *
                                 sizeof(types::global_dof_index),
-                            "The numbering of unknowns takes");
+                            "The numbering of unknowns takes", *MPICommunicator::of(communicator));
         dof_handler.distribute_dofs(elements);
         check_degrees_of_periodic_cells(dof_handler);
         IndexSet relevant;

@@ -98,9 +98,14 @@ namespace PatchFEM
     return mallinfo2().fordblks;
   }
 
+  std::size_t free_machine_memory()
+  {
+    return std::min(kibibytes("/proc/meminfo", "MemAvailable", 0),
+                    free_memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+  }
+
   std::size_t free_host_memory()
   {
-    return std::min({kibibytes("/proc/meminfo", "MemAvailable", 0), left_of(RLIMIT_AS, "VmSize"),
-                     left_of(RLIMIT_DATA, "VmData"), free_memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup")});
+    return std::min({free_machine_memory(), left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
   }
 } // namespace PatchFEM

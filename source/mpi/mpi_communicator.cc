@@ -218,6 +218,19 @@ namespace PatchFEM
     wait(1, &request);
   }
 
+  int MPICommunicator::machine() const
+  {
+    if (first_of_machine >= 0)
+      return first_of_machine;
+    barrier(); // there is no MPI_Comm_split_type that could be waited for here, and now it does not take long
+    MPI_Comm same;
+    MPI_Comm_split_type(ranks, MPI_COMM_TYPE_SHARED, own_rank, MPI_INFO_NULL, &same);
+    int first = own_rank;
+    MPI_Bcast(&first, 1, MPI_INT, 0, same);
+    MPI_Comm_free(&same);
+    return first_of_machine = first;
+  }
+
   void MPICommunicator::gather(const void *const own, const std::size_t bytes, char *const all) const
   {
     // By Bruck: with what the next 1, 2, 4, ... ranks have, a rank has that of the next 2, 4, 8, ... These few messages

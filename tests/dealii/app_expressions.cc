@@ -4,6 +4,7 @@
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/mpi/mpi_communicator.h>
 
 using namespace PatchFEM;
 
@@ -131,9 +132,10 @@ TEST(AppMemoryForecast, RefusesWhatDoesNotFit)
   const Backend  host("host");
   MemoryForecast forecast;
   forecast.matrix = host.free_memory() / 2;
-  EXPECT_NO_THROW(require_memory(forecast, host));
+  const auto self = MPICommunicator::of(MPI_COMM_SELF);
+  EXPECT_NO_THROW(require_memory(forecast, host, *self));
   forecast.matrix           = std::size_t(1) << 50;
-  const std::string message = message_of([&] { require_memory(forecast, host); });
+  const std::string message = message_of([&] { require_memory(forecast, host, *self); });
   EXPECT_NE(message.find("1.13e+06 GB"), std::string::npos) << message;
   EXPECT_NE(message.find("are free"), std::string::npos);
 }

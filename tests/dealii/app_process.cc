@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/process.h>
 #include <patchfem/base/host_memory.h>
 #include <patchfem/mpi/mpi_communicator.h>
@@ -11,6 +12,7 @@
 
 #include <csignal>
 #include <new>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -63,6 +65,41 @@ TEST(AppProcess, SignalsOfWritingAreErrors)
     std::_Exit(write(ends[1], "x", 1) == -1 ? 7 : 1);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
+}
+
+// All ranks of a test are on one machine: what each could have alone is too much for several, and all say the same.
+TEST(ProcessParallel, RanksHaveOneMemory)
+{
+  const MPICommunicator ranks(MPI_COMM_WORLD);
+  const auto            free      = static_cast<double>(free_host_memory());
+  const auto            expect_of = [&](const double bytes, const std::string &expected) {
+    std::string message;
+    try
+    {
+      require_host_memory(bytes, "A test takes", ranks);
+    }
+    catch (const Error &error)
+    {
+      message = error.what();
+    }
+    EXPECT_TRUE(std::regex_match(message, std::regex(expected))) << message;
+    for (const Communicator::Bytes &other : ranks.all_gather(Communicator::Bytes(message.begin(), message.end())))
+      EXPECT_EQ(std::string(other.begin(), other.end()), message);
+  };
+  const std::string begin = "A test takes at least .* GB of the host's memory",
+                    end = ", but .* are free; use fewer cells\\.", n = std::to_string(ranks.size());
+  expect_of(0.5 * free / ranks.size(), "");
+  expect_of(0.8 * free, ranks.size() == 1 ? "" : begin + " for " + n + " ranks" + end);
+
+  // A limit of one process is its own.
+  rlimit     old;
+  const bool is_last = ranks.rank() == ranks.size() - 1;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+  const rlimit few = {std::stoull(system_entry("/proc/self/status", "VmSize")) * 1024 + (256 << 20), old.rlim_max};
+  if (is_last)
+    setrlimit(RLIMIT_AS, &few);
+  expect_of(is_last ? 1e9 : 0., begin + end);
+  setrlimit(RLIMIT_AS, &old);
 }
 
 TEST(ProcessParallel, RefusesRanksThatDiffer)

@@ -29,6 +29,12 @@ namespace
       EXPECT_EQ(all[rank], 3 * rank);
   }
 
+  TEST(Communicator, RanksOfATestShareAMachine)
+  {
+    EXPECT_EQ(ranks()->machine(), 0);
+    EXPECT_EQ(ranks()->machine(), 0);
+  }
+
   TEST(Communicator, IsThatOfAllDuplicates)
   {
     MPI_Comm first, second;

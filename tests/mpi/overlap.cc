@@ -22,6 +22,7 @@ namespace
 
     int                  rank() const override { return ranks->rank(); }
     int                  size() const override { return ranks->size(); }
+    int                  machine() const override { return ranks->machine(); }
     void                 sum(double *values, const int n) const override { ranks->sum(values, n); }
     void                 sum(std::int64_t *values, const int n) const override { ranks->sum(values, n); }
     void                 maximum(std::int64_t *values, const int n) const override { ranks->maximum(values, n); }

@@ -4,6 +4,7 @@
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/assembly/element_tables.h>
 #include <patchfem/base/backend.h>
+#include <patchfem/base/communicator.h>
 
 #include <cstddef>
 #include <string>
@@ -49,14 +50,18 @@ namespace PatchFEM
    * quadrilateral, 130 of a triangle, 400 of a hexahedron, 240 of a tetrahedron. To make it takes half as much again.
    *
    * @param n_cells May be any number: refinement multiplies fast.
-   * @param n_parts Processes that have a part of it each.
+   * @param share What this one of @p ranks has of them.
    */
   template <int dim>
-  void require_memory_of_mesh(double n_cells, bool simplices, unsigned int n_parts);
+  void require_memory_of_mesh(double n_cells, bool simplices, const Communicator &ranks, double share = 1.);
 
-  /** Throws Error if @p bytes are not free on the host; @p what begins the sentence: "The mesh needs". */
-  void require_host_memory(double bytes, const std::string &what);
+  /**
+   * Throws Error if @p bytes are not free on the host; @p what begins the sentence: "The mesh takes". Collective: ranks
+   * of one machine have its memory together, beside limits of their own, and if it is too little for one all throw the
+   * same.
+   */
+  void require_host_memory(double bytes, const std::string &what, const Communicator &ranks);
 
-  /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend. */
-  void require_memory(const MemoryForecast &forecast, const Backend &backend);
+  /** Throws Error with both numbers if @p forecast exceeds what is free on @p backend, as require_host_memory(). */
+  void require_memory(const MemoryForecast &forecast, const Backend &backend, const Communicator &ranks);
 } // namespace PatchFEM

@@ -28,6 +28,9 @@ namespace PatchFEM
     virtual int rank() const = 0;
     virtual int size() const = 0;
 
+    /** The first of the ranks that share this one's memory. */
+    virtual int machine() const = 0;
+
     /** values[i] becomes its sum over all ranks, added in their order: everywhere and each time the same bits. */
     virtual void               sum(double *values, int n) const           = 0;
     virtual void               sum(std::int64_t *values, int n) const     = 0;

@@ -15,6 +15,9 @@ namespace PatchFEM
    */
   std::size_t free_host_memory();
 
+  /** The same without limits that are this process's own: what all of its machine, or of its groups, share. */
+  std::size_t free_machine_memory();
+
   /** Bytes that this process has beside what it uses, and allocates from first: freed memory that it keeps. */
   std::size_t kept_host_memory();
 

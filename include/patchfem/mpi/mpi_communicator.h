@@ -33,6 +33,7 @@ namespace PatchFEM
 
     int                      rank() const override { return own_rank; }
     int                      size() const override { return n_ranks; }
+    int                      machine() const override;
     void                     sum(double *values, int n) const override;
     void                     sum(std::int64_t *values, int n) const override { reduce(values, n, MPI_SUM); }
     void                     maximum(std::int64_t *values, int n) const override { reduce(values, n, MPI_MAX); }
@@ -63,9 +64,10 @@ namespace PatchFEM
 
     MPI_Comm             ranks; ///< the duplicate; until it is there that which it is made of
     int                  own_rank, n_ranks;
-    mutable int          next_tag;     ///< of channels, which may be open side by side; the same on all ranks
-    double               most_seconds; ///< to wait
-    mutable std::int64_t n_begun = 0;  ///< collective operations
+    mutable int          next_tag;              ///< of channels, which may be open side by side; the same on all ranks
+    double               most_seconds;          ///< to wait
+    mutable std::int64_t n_begun          = 0;  ///< collective operations
+    mutable int          first_of_machine = -1; ///< or not known yet
 
     static inline std::vector<const MPICommunicator *> all_open; ///< a rank that waits in one answers in all
   };
