@@ -419,14 +419,17 @@ namespace PatchFEM
               "Mesh/Global refinements make more than 4.2e9 cells; refine less.");
       require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks, 1. / ranks.size());
       const bool red = summary.simplices && !parameters.dealii_refines_simplices;
-      for (; red && n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements)
-      {
-        n_cells <<= dim;
-        if (ranks.rank() == 0)
-          PatchFEM::red_refine(coarse.lists);
-      }
+      ranks.together([&] {
+        for (; red && n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements)
+        {
+          n_cells <<= dim;
+          if (ranks.rank() == 0)
+            PatchFEM::red_refine(coarse.lists);
+        }
+      });
       MeshPart part = distribute(coarse.lists, ranks);
       coarse.lists  = MeshLists();
+      TriangulationDescription::Description<dim, dim> description;
       ranks.together([&] {
         for (unsigned int level = 0; red && level < n_refinements; ++level)
           internal::red_refine(part);
@@ -434,9 +437,12 @@ namespace PatchFEM
           in_words(parameters, [&] { refine_by_dealii<dim>(part, n_refinements); });
         if (n_refinements > 0)
           trim(part, ranks.rank());
+        description = describe(part, triangulation);
       });
       triangulation.clear();
-      in_words(parameters, [&] { internal::create(triangulation, std::move(part)); });
+      // Ranks wait for each other in it, so that together() could not tell the others of an error of one.
+      in_words(parameters, [&] { triangulation.create_triangulation(description); });
+      ranks.together([&] { set_boundary_ids(triangulation, part.lists); });
       summary.n_cells = triangulation.n_global_active_cells();
       return summary;
     }

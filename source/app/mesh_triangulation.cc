@@ -36,33 +36,6 @@ namespace PatchFEM::internal
       }
       return cells;
     }
-
-    /** Boundary faces get the ids of @p lists, those that are not there cut_face_id. */
-    template <int dim>
-    void set_boundary_ids(Triangulation<dim> &triangulation, const MeshLists &lists)
-    {
-      using Key              = std::array<unsigned int, 4>;
-      const unsigned int n   = n_vertices_per_face(lists.kind);
-      const auto         key = [n](const auto &vertex) {
-        Key result{};
-        for (unsigned int i = 0; i < n; ++i)
-          result[i] = vertex(i);
-        std::sort(result.begin(), result.begin() + n);
-        return result;
-      };
-      std::vector<std::pair<Key, types::boundary_id>> ids;
-      for (std::size_t f = 0; f < lists.n_faces(); ++f)
-        ids.emplace_back(key([&](const unsigned int i) { return lists.faces[f * n + i]; }), lists.face_ids[f]);
-      std::sort(ids.begin(), ids.end());
-      for (const auto &cell : triangulation.cell_iterators_on_level(0))
-        for (const auto &face : cell->face_iterators())
-          if (face->at_boundary())
-          {
-            const Key  vertices = key([&](const unsigned int i) { return face->vertex_index(i); });
-            const auto found    = std::lower_bound(ids.begin(), ids.end(), std::make_pair(vertices, 0U));
-            face->set_boundary_id(found != ids.end() && found->first == vertices ? found->second : cut_face_id);
-          }
-    }
   } // namespace
 
   template <int dim>
@@ -119,6 +92,32 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
+  void set_boundary_ids(Triangulation<dim> &triangulation, const MeshLists &lists)
+  {
+    using Key              = std::array<unsigned int, 4>;
+    const unsigned int n   = n_vertices_per_face(lists.kind);
+    const auto         key = [n](const auto &vertex) {
+      Key result{};
+      for (unsigned int i = 0; i < n; ++i)
+        result[i] = vertex(i);
+      std::sort(result.begin(), result.begin() + n);
+      return result;
+    };
+    std::vector<std::pair<Key, types::boundary_id>> ids;
+    for (std::size_t f = 0; f < lists.n_faces(); ++f)
+      ids.emplace_back(key([&](const unsigned int i) { return lists.faces[f * n + i]; }), lists.face_ids[f]);
+    std::sort(ids.begin(), ids.end());
+    for (const auto &cell : triangulation.cell_iterators_on_level(0))
+      for (const auto &face : cell->face_iterators())
+        if (face->at_boundary())
+        {
+          const Key  vertices = key([&](const unsigned int i) { return face->vertex_index(i); });
+          const auto found    = std::lower_bound(ids.begin(), ids.end(), std::make_pair(vertices, 0U));
+          face->set_boundary_id(found != ids.end() && found->first == vertices ? found->second : cut_face_id);
+        }
+  }
+
+  template <int dim>
   void refine_by_dealii(MeshPart &part, const unsigned int n_refinements)
   {
     MeshPart refined;
@@ -142,7 +141,8 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
-  void create(parallel::fullydistributed::Triangulation<dim> &triangulation, MeshPart part)
+  TriangulationDescription::Description<dim, dim>
+  describe(MeshPart &part, const parallel::fullydistributed::Triangulation<dim> &triangulation)
   {
     TriangulationDescription::Description<dim, dim> description;
     description.comm                 = triangulation.get_communicator();
@@ -165,15 +165,16 @@ namespace PatchFEM::internal
     }
     for (auto *list : {&part.lists.cells, &part.lists.material_ids, &part.owners})
       std::vector<std::uint32_t>().swap(*list);
-    triangulation.create_triangulation(description);
-    set_boundary_ids(triangulation, part.lists);
+    return description;
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                     \
-  template MeshLists to_lists(const Triangulation<dim> &);            \
-  template void      create(Triangulation<dim> &, const MeshLists &); \
-  template void      refine_by_dealii<dim>(MeshPart &, unsigned int); \
-  template void      create(parallel::fullydistributed::Triangulation<dim> &, MeshPart);
+#define PATCHFEM_INSTANTIATE(dim)                                                                                     \
+  template MeshLists                                       to_lists(const Triangulation<dim> &);                      \
+  template void                                            create(Triangulation<dim> &, const MeshLists &);           \
+  template void                                            set_boundary_ids(Triangulation<dim> &, const MeshLists &); \
+  template void                                            refine_by_dealii<dim>(MeshPart &, unsigned int);           \
+  template TriangulationDescription::Description<dim, dim> describe(                                                  \
+      MeshPart &, const parallel::fullydistributed::Triangulation<dim> &);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)
 #undef PATCHFEM_INSTANTIATE

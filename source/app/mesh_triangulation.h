@@ -18,7 +18,15 @@ namespace PatchFEM::internal
   template <int dim>
   void refine_by_dealii(MeshPart &part, unsigned int n_refinements);
 
-  /** The cells of all ranks' parts as coarse cells, whose numbers are deal.II's coarse cell ids. */
+  /**
+   * What deal.II makes a part of a mesh of, which here has boundary faces alone afterwards. The cells are coarse ones,
+   * whose numbers are deal.II's coarse cell ids.
+   */
   template <int dim>
-  void create(dealii::parallel::fullydistributed::Triangulation<dim> &triangulation, MeshPart part);
+  dealii::TriangulationDescription::Description<dim, dim>
+  describe(MeshPart &part, const dealii::parallel::fullydistributed::Triangulation<dim> &triangulation);
+
+  /** Boundary faces get the ids of @p lists, those that are not there cut_face_id. */
+  template <int dim>
+  void set_boundary_ids(dealii::Triangulation<dim> &triangulation, const MeshLists &lists);
 } // namespace PatchFEM::internal
