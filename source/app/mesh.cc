@@ -222,14 +222,9 @@ namespace PatchFEM
               " gives inverted cells; check the order of its arguments.");
     }
 
-    /** Moves the coarse quads or hexes in @p triangulation, gives their faces the ids of @p lists and refines them. */
+    /** Moves the coarse quads or hexes in @p triangulation, and gives their faces the ids of @p lists. */
     template <int dim>
-    void finish_hypercubes(Triangulation<dim>          &triangulation,
-                           const MeshParameters        &parameters,
-                           const MeshLists             &lists,
-                           const unsigned int           n_refinements,
-                           const MeshSummary           &summary,
-                           const BeforeRefinement<dim> &before_refinement)
+    void finish_coarse(Triangulation<dim> &triangulation, const MeshParameters &parameters, const MeshLists &lists)
     {
       if (moves(parameters))
       {
@@ -251,8 +246,17 @@ namespace PatchFEM
         for (const auto &face : cell->face_iterators())
           if (face->at_boundary())
             face->set_boundary_id(lists.face_ids[f++]);
-      require_memory<dim>(lists.n_cells(), n_refinements, false, *MPICommunicator::of(triangulation.get_communicator()),
-                          share_of(triangulation));
+    }
+
+    /** Quads or hexes. */
+    template <int dim>
+    void refine(Triangulation<dim>          &triangulation,
+                const unsigned int           n_refinements,
+                const MeshSummary           &summary,
+                const BeforeRefinement<dim> &before_refinement)
+    {
+      require_memory<dim>(summary.n_coarse_cells, n_refinements, false,
+                          *MPICommunicator::of(triangulation.get_communicator()), share_of(triangulation));
       if (before_refinement)
         before_refinement(triangulation, summary);
       triangulation.refine_global(n_refinements);
@@ -446,6 +450,24 @@ namespace PatchFEM
       summary.n_cells = triangulation.n_global_active_cells();
       return summary;
     }
+
+    /** Gives each rank all of @p coarse, which has no manifolds, in p4est's @p triangulation, and refines it. */
+    template <int dim>
+    MeshSummary share_coarse(Triangulation<dim>          &triangulation,
+                             CoarseMesh<dim>             &coarse,
+                             const MeshParameters        &parameters,
+                             const BeforeRefinement<dim> &before_refinement,
+                             const Communicator          &ranks)
+    {
+      share(coarse.lists, ranks);
+      in_words(parameters, [&] {
+        create_in_order(triangulation, coarse.lists);
+        coarse.lists = MeshLists();
+        refine(triangulation, parameters.global_refinements, coarse.summary, before_refinement);
+      });
+      coarse.summary.n_cells = triangulation.n_global_active_cells();
+      return coarse.summary;
+    }
   } // namespace
 
   void MeshParameters::declare_parameters(ParameterHandler &prm)
@@ -540,7 +562,10 @@ namespace PatchFEM
         lists = read_once(parameters, triangulation);
       summary = make_coarse(triangulation, lists, parameters, *ranks);
       if (!summary.simplices)
-        finish_hypercubes(triangulation, parameters, lists, n_refinements, summary, before_refinement);
+      {
+        finish_coarse(triangulation, parameters, lists);
+        refine(triangulation, n_refinements, summary, before_refinement);
+      }
       else
       {
         require_memory<dim>(lists.n_cells(), n_refinements, true, *ranks);
@@ -578,6 +603,8 @@ namespace PatchFEM
         return make_parts(target, coarse, parameters, parameters.global_refinements, *ranks);
       }
       triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
+      if (!coarse.curved)
+        return share_coarse(*triangulation, coarse, parameters, before_refinement, *ranks);
     }
     else
       triangulation = std::make_unique<Triangulation<dim>>();

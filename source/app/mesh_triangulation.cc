@@ -118,13 +118,19 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
+  void create_in_order(Triangulation<dim> &triangulation, const MeshLists &lists)
+  {
+    triangulation.create_triangulation(points_of<dim>(lists), cells_of<dim>(lists), SubCellData());
+    set_boundary_ids(triangulation, lists);
+  }
+
+  template <int dim>
   void refine_by_dealii(MeshPart &part, const unsigned int n_refinements)
   {
     MeshPart refined;
     {
       Triangulation<dim> triangulation;
-      triangulation.create_triangulation(points_of<dim>(part.lists), cells_of<dim>(part.lists), SubCellData());
-      set_boundary_ids(triangulation, part.lists);
+      create_in_order(triangulation, part.lists);
       triangulation.refine_global(n_refinements);
       refined.lists = to_lists(triangulation);
       for (const auto &cell : triangulation.active_cell_iterators())
@@ -171,6 +177,7 @@ namespace PatchFEM::internal
 #define PATCHFEM_INSTANTIATE(dim)                                                                                     \
   template MeshLists                                       to_lists(const Triangulation<dim> &);                      \
   template void                                            create(Triangulation<dim> &, const MeshLists &);           \
+  template void                                            create_in_order(Triangulation<dim> &, const MeshLists &);  \
   template void                                            set_boundary_ids(Triangulation<dim> &, const MeshLists &); \
   template void                                            refine_by_dealii<dim>(MeshPart &, unsigned int);           \
   template TriangulationDescription::Description<dim, dim> describe(                                                  \

@@ -14,6 +14,10 @@ namespace PatchFEM::internal
   template <int dim>
   void create(dealii::Triangulation<dim> &triangulation, const MeshLists &lists);
 
+  /** The same of cells that are ordered as deal.II wants them already, and remain so. */
+  template <int dim>
+  void create_in_order(dealii::Triangulation<dim> &triangulation, const MeshLists &lists);
+
   /** By refine_global() of a serial triangulation, for cells that are ordered as deal.II wants them. */
   template <int dim>
   void refine_by_dealii(MeshPart &part, unsigned int n_refinements);

@@ -141,6 +141,10 @@ patchfem_run_case(ranks.many_coarse_cells laplace ${parameter_files}/laplace/con
 patchfem_run_case(ranks.many_coarse_cells_hp laplace ${parameter_files}/laplace/l_shape_hp.prm RANKS 3
                   SET "Backend=host" "Mesh/Coarse refinements=6" "Mesh/Global refinements=0" "Refinement/Strategy=global" "Refinement/Cycles=2"
                   CHECKS 1.3 0.6 n_dofs=423857 degrees=1,2,3 max_H1=1.32e-2)
+# p4est's, of a pipe, which can be read once.
+set(pipe ${CMAKE_CURRENT_BINARY_DIR}/bridge.msh)
+patchfem_run_case(ranks.bridge elasticity ${parameter_files}/elasticity/bridge.prm RANKS 3 SET "Backend=host" "Mesh/File=${pipe}" CHECKS n_dofs=17199
+                  SHELL "rm -f ${pipe} && mkfifo ${pipe} && { cat ${parameter_files}/meshes/bridge.msh > ${pipe} & }")
 patchfem_run_case(bad.mesh_file_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3 SET "Mesh/File=nowhere.msh"
                   ERROR "nowhere.msh' cannot be opened")
 patchfem_run_case(bad.adaptive_tetrahedra_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3
