@@ -313,7 +313,15 @@ namespace PatchFEM::internal
             missing.erase(id);
         if (ranks.maximum(std::int64_t(missing.size())) == 0)
           return;
-        const auto present = triangulation.get_boundary_ids(); // collective
+        // Of own cells alone: a fully distributed mesh has faces of ghost cells with ids that mean nothing.
+        std::set<dealii::types::boundary_id> own;
+        for (const std::vector<Place> &cells : cells_of_fe)
+          for (const Place &place : cells)
+            for (const auto &face : cell_at(place).face_iterators())
+              if (face->at_boundary())
+                own.insert(face->boundary_id());
+        const auto all = ranks.concatenate(std::vector<dealii::types::boundary_id>(own.begin(), own.end()));
+        const std::set<dealii::types::boundary_id> present(all.begin(), all.end());
         ranks.together([&] { check_boundary_ids(missing, present); });
       }
 

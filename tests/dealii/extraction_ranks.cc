@@ -511,7 +511,18 @@ namespace
     PatchFEM::ExtractionData<2> data;
     data.boundary_ids = {loaded, 17};
     expect_refusal<2>(dof_handler, make_constraints<2>(MappingQ<2>(1), dof_handler), data,
-                      {"boundary id 17", "the ids 1, 2, 3, 4"});
+                      {"boundary id 17", "the ids 1, 2, 3, 4."});
+
+    // Nor do faces towards cells that a rank does not have.
+    PatchFEM::MeshParameters parameters;
+    parameters.generator           = "subdivided_hyper_cube";
+    parameters.generator_arguments = "4 : 0 : 1 : true";
+    parallel::fullydistributed::Triangulation<2> triangulation(MPI_COMM_WORLD);
+    PatchFEM::make_triangulation(triangulation, parameters);
+    dof_handler.reinit(triangulation);
+    dof_handler.distribute_dofs(FE_Q<2>(1));
+    expect_refusal<2>(dof_handler, make_constraints<2>(MappingQ<2>(1), dof_handler), data,
+                      {"boundary id 17", "the ids 0, 1, 2, 3."});
   }
 
   /**
