@@ -189,6 +189,12 @@ namespace PatchFEM
     }
   }
 
+  // In every program with this library, also one of a user's own.
+  [[maybe_unused]] static const bool sentences_are_known = [] {
+    Communicator::sentence_of_others = message_of_exception;
+    return true;
+  }();
+
   std::string exception_text(const dealii::ExceptionBase &exception)
   {
     std::ostringstream text;

@@ -3,6 +3,17 @@
 
 #include <new>
 
+std::string (*PatchFEM::Communicator::sentence_of_others)() = []() -> std::string {
+  try
+  {
+    throw;
+  }
+  catch (const std::exception &exception)
+  {
+    return exception.what();
+  }
+};
+
 void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
 {
   enum Kind : std::int64_t
@@ -28,10 +39,15 @@ void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
     kind    = error;
     message = text_of("Memory ran out on rank ", rank(), "; use fewer cells or unknowns, or more machines.");
   }
-  catch (const std::exception &exception)
+  catch (const Error &exception)
   {
     kind    = error;
     message = exception.what();
+  }
+  catch (const std::exception &)
+  {
+    kind    = error;
+    message = sentence_of_others();
   }
   catch (...)
   {

@@ -102,6 +102,21 @@ TEST(ProcessParallel, RanksHaveOneMemory)
   setrlimit(RLIMIT_AS, &old);
 }
 
+// Without the frame and the trace of calls that what() has.
+TEST(ProcessParallel, ALibrarysExceptionOfOneIsASentenceOfAll)
+{
+  const MPICommunicator ranks(MPI_COMM_WORLD);
+  try
+  {
+    ranks.together([&] { AssertThrow(ranks.rank() < ranks.size() - 1, dealii::ExcMessage("This is\nno mesh.")); });
+    ADD_FAILURE() << "no error";
+  }
+  catch (const Error &error)
+  {
+    EXPECT_STREQ(error.what(), "Something went wrong inside a library: This is no mesh.");
+  }
+}
+
 TEST(ProcessParallel, RefusesRanksThatDiffer)
 {
   const MPICommunicator ranks(MPI_COMM_WORLD);

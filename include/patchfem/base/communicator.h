@@ -141,6 +141,12 @@ namespace PatchFEM
     }
 
     /**
+     * The sentence for an exception that is being handled and not of PatchFEM: what it says, unless a layer that knows
+     * libraries has put a function of its own here.
+     */
+    static std::string (*sentence_of_others)();
+
+    /**
      * Runs @p function, in which ranks do not wait for each other. If it throws on some, all throw what the first of
      * them says: an Error on one rank alone would leave the others waiting for ever. NotPositiveDefinite remains what
      * it is, and all else becomes an Error, which names the rank whose memory ran out.
