@@ -103,6 +103,10 @@ namespace PatchFEM::internal
       /**
        * Throws Error unless the line of @p view and the closed one say the same of @p slot. Where close() has replaced
        * masters here, it may have known less of them than their owners.
+       *
+       * In hp spaces in 3D the owner's line is no better than another: at an edge where the cells of the lowest and of
+       * a middle degree share no face, deal.II leaves unknowns of the middle one free, and those of a higher one follow
+       * what the first face says that a rank comes to. Neither choice makes a continuous space, and they differ.
        */
       void check(const SlotLines &view, const int slot, const double largest_value)
       {
@@ -124,10 +128,12 @@ namespace PatchFEM::internal
                            std::all_of(difference.begin(), difference.end(),
                                        [](const auto &entry) { return std::abs(entry.second) <= tolerance; });
         if (!agree)
-          throw Error("Processes ", dofs.owner(slot), " and ", dofs.communicator().rank(),
-                      " constrain degree of freedom ", dofs.dof(slot),
-                      ", which belongs to the first, differently: build the constraints on all processes in the same "
-                      "way, with the locally relevant degrees of freedom.");
+          throw Error(
+              "Processes ", dofs.owner(slot), " and ", dofs.communicator().rank(), " constrain degree of freedom ",
+              dofs.dof(slot),
+              ", which belongs to the first, differently: build the constraints on all processes in the same "
+              "way, with the locally relevant degrees of freedom, and in an hp space of hexahedra give cells two "
+              "degrees at most.");
       }
 
     private:

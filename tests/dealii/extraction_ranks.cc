@@ -603,7 +603,8 @@ namespace
     constraints.add_line(dof);
     constraints.set_inhomogeneity(dof, 1. + this_rank());
     constraints.close();
-    expect_refusal<2>(dof_handler, constraints, {}, {"degree of freedom " + std::to_string(dof), "differently"});
+    expect_refusal<2>(dof_handler, constraints, {},
+                      {"degree of freedom " + std::to_string(dof), "differently", "two degrees"});
   }
 
   /** Also what only one rank can see. */
