@@ -153,13 +153,14 @@ namespace PatchFEM
     /** Owner computes, see Patches, but for how cells that are not buffered come to the rows. */
     struct PatchPlan : public Patches
     {
-      int expected_levels = 128;     ///< that room is kept for: mostly there are a few more than cells at a node
-      Array<unsigned char> buffered; ///< [cell], whether it is resolved in the buffer, while the plan is made
+      int expected_levels = 128;           ///< that room is kept for: mostly there are a few more than cells at a node
+      Array<unsigned char> buffered;       ///< [cell], whether it is resolved in the buffer, while the plan is made
+      Array<int>           chunk_of_patch; ///< likewise
 
       /** Chooses rows_per_patch() and finds the cells of each patch; false if the strategy does not serve. */
       virtual bool cut(const Source &source) = 0;
 
-      /** Cuts the patches into chunks: matrices of buffered, and of staged, cells have at most @p budget entries. */
+      /** The chunk of each patch: matrices of buffered, and of staged, cells have at most @p budget entries. */
       virtual Array<int> plan_chunks(const Source &source, std::int64_t budget) = 0;
 
       /** Makes the lists of the cells that are not buffered. */
@@ -189,12 +190,14 @@ namespace PatchFEM
         const int          n_comp = source.batches.n_components();
         const double       share  = source.data.buffer_share > 0. ? source.data.buffer_share : source.room.buffer_share;
         const std::int64_t budget = static_cast<std::int64_t>(share * source.sparsity.n_blocks() * n_comp * n_comp);
-        const std::int64_t least  = (std::int64_t(16) << 20) / source.room.bytes_per_entry;
-        const Array<int>   chunk_of_patch = plan_chunks(source, std::max(budget, least));
-        plan_buffer(source, chunk_of_patch);
+        const std::int64_t least  = std::max<std::int64_t>((1 << 24) / source.room.bytes_per_entry,
+                                                          least_cells * source.room.staged_numbers(n_shape, n_comp));
+        chunk_of_patch            = plan_chunks(source, std::max(budget, least));
+        plan_buffer(source);
         integrations += source.per_cell(lists.buffered_cells.size());
         plan_cells(source);
         buffered.release();
+        chunk_of_patch.release();
         source.backend().synchronize();
         if (most_levels_of_patch <= expected_levels)
           return true;
@@ -324,7 +327,7 @@ namespace PatchFEM
       }
 
       /** The cells of each chunk that are buffered, or not. */
-      ChunkCells chunk_cells(const Source &source, const bool wanted, const Array<int> &chunk_of_patch) const
+      ChunkCells chunk_cells(const Source &source, const bool wanted) const
       {
         const Backend      &place     = source.backend();
         const std::int64_t  n_entries = static_cast<std::int64_t>(lists.cells.size());
@@ -382,12 +385,12 @@ namespace PatchFEM
       }
 
       /** The lists of buffered cells, and of the rows that they feed. */
-      void plan_buffer(const Source &source, const Array<int> &chunk_of_patch)
+      void plan_buffer(const Source &source)
       {
         const Backend            &place  = source.backend();
         const int                 n_comp = source.batches.n_components();
         const kernels::CellRows   rows   = source.row_cells.view().cells;
-        const ChunkCells          found  = chunk_cells(source, true, chunk_of_patch);
+        const ChunkCells          found  = chunk_cells(source, true);
         const std::int64_t        n = static_cast<std::int64_t>(found.cells.size()), n_chunks = lists.chunks.size();
         const std::int64_t *const chunk_offsets = found.offsets.data();
         lists.buffered_cells.reinit(place, n);

@@ -79,8 +79,11 @@ namespace PatchFEM
   {
     // Matrices of chunks, which with one patch may exceed their budget by a little, and loads for their rows.
     const double n_comp = tables.n_components, entry = n_comp * n_comp * number_size;
-    const double full   = entry * double((row.stages() ? cells : buffered_cells).n_blocks + n_raw_blocks);
-    const double budget = std::max(1.1 * share * double(pattern.n_entries()) * number_size, 1.1 * (1 << 24));
+    const double full  = entry * double((row.stages() ? cells : buffered_cells).n_blocks + n_raw_blocks);
+    double       least = 1 << 24;
+    for (const CellTable &batch : tables.batches)
+      least = std::max(least, entry * Patches::least_cells * batch.reference.n_shape * batch.reference.n_shape);
+    const double budget = 1.1 * std::max(share * double(pattern.n_entries()) * number_size, least);
     return static_cast<std::size_t>((row.staging == Staging::whole ? full : std::min(full, budget)) *
                                     (1. + 1. / n_comp / (tables.dim + 1)));
   }

@@ -4,6 +4,7 @@
 #include "patch_plan.h"
 
 #include <climits>
+#include <cmath>
 
 namespace PatchFEM
 {
@@ -14,6 +15,7 @@ namespace PatchFEM
     {
       Array<std::int64_t> staged_offsets; ///< as in PatchesView
       Array<unsigned int> staged_pairs;
+      Array<std::int64_t> first_staged; ///< [chunk + 1], in the list of all, while the plan is made
 
       PatchesView view(const Sparsity &sparsity) const override
       {
@@ -49,16 +51,17 @@ namespace PatchFEM
         // sizes say, as long as what is found in them fits.
         const std::int64_t a_cell =
             source.room.staged_numbers(source.batch().reference.n_shape, source.batches.n_components());
-        const double shared = source.per_cell(lists.cells.size());
-        for (double factor = std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
+        const double shared  = source.per_cell(lists.cells.size());
+        const bool   all_fit = source.batches.n_cells(source.row_cells.batch()) * a_cell <= budget;
+        for (double factor = all_fit ? HUGE_VAL : std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
         {
-          Array<int>   chunk_of_patch = cut_chunks(source, true, factor * static_cast<double>(budget));
-          std::int64_t n_staged       = 0;
-          stage(source, chunk_of_patch);
+          std::int64_t n_staged = 0;
+          chunk_of_patch        = cut_chunks(source, true, factor * static_cast<double>(budget));
+          stage(source);
           for (const Chunk &chunk : lists.chunks)
             n_staged = std::max(n_staged, chunk.end_staged - chunk.first_staged);
           if (factor <= 1. || n_staged * a_cell <= budget)
-            return chunk_of_patch;
+            return std::move(chunk_of_patch);
         }
       }
 
@@ -68,25 +71,34 @@ namespace PatchFEM
         lists.cell_offsets.set_zero();
         set_no_levels(source.backend());
         integrations += source.per_cell(lists.staged_cells.size());
+        find_pairs(source);
+        first_staged.release();
       }
 
-      /** The chunks' staged cells, and for each row its pairs with them and the places of their columns. */
-      void stage(const Source &source, const Array<int> &chunk_of_patch)
+      /** The chunks' staged cells. */
+      void stage(const Source &source)
       {
-        const Backend              &place   = source.backend();
-        const BatchView             batch   = source.batch();
-        const int                   n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
-        const kernels::RowCellsView pairs    = source.row_cells.view();
-        ChunkCells                  found    = chunk_cells(source, false, chunk_of_patch);
+        ChunkCells found                     = chunk_cells(source, false);
         lists.staged_cells                   = std::move(found.cells);
-        const std::vector<std::int64_t> ends = found.offsets.to_vector();
+        first_staged                         = std::move(found.offsets);
+        const std::vector<std::int64_t> ends = first_staged.to_vector();
         for (std::size_t c = 0; c < lists.chunks.size(); ++c)
         {
           lists.chunks[c].first_staged = ends[c];
           lists.chunks[c].end_staged   = ends[c + 1];
-          require((ends[c + 1] - ends[c]) * n_shape <= UINT_MAX, "A chunk has too many cells.");
+          require((ends[c + 1] - ends[c]) * source.batch().reference.n_shape <= UINT_MAX,
+                  "A chunk has too many cells.");
         }
-        Array<int> counts(place, lists.n_rows);
+      }
+
+      /** For each row its pairs with staged cells and the places of their columns. */
+      void find_pairs(const Source &source)
+      {
+        const Backend              &place   = source.backend();
+        const BatchView             batch   = source.batch();
+        const int                   n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
+        const kernels::RowCellsView pairs = source.row_cells.view();
+        Array<int>                  counts(place, lists.n_rows);
         for_all(place, lists.n_rows,
                 [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   int n = 0;
@@ -98,7 +110,7 @@ namespace PatchFEM
         lists.places.reinit(place, n_pairs * lists.place_bytes(n_shape));
         for_all(place, lists.n_rows,
                 [=, buffered = buffered.data(), writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
-                 chunks = found.offsets.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
+                 chunks = first_staged.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
                  staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
                   const int          *first = cells + chunk[0], *end = cells + chunk[1];

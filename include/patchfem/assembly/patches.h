@@ -67,8 +67,8 @@ namespace PatchFEM
     {
       std::string strategy       = "auto"; ///< or one of assembly_strategies(), whose results differ by rounding
       int         rows_per_patch = 0;      ///< 0: as many as fit; patches that only gather have 128 at most
-      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB are allowed. 0 takes
-      /// the default of the kind of element, a tenth or a quarter.
+      /// Largest share of the matrix that the buffer of cell matrices may take; at least 16 MiB and least_cells matrices
+      /// are allowed. 0 takes the default of the kind of element, a tenth or a quarter.
       double buffer_share = 0.;
       /// Patches that share a multiprocessor, and so its fast memory: 0 takes the default of the kind of element.
       int concurrent = 0;
@@ -104,6 +104,9 @@ namespace PatchFEM
         return static_cast<double>(n) / std::max(1, batches.n_cells(row_cells.batch()));
       }
     };
+
+    /** Of which a chunk has room at least: with fewer, those of high degree are staged for nearly every patch anew. */
+    static constexpr std::int64_t least_cells = 64;
 
     virtual ~Patches() = default;
 
