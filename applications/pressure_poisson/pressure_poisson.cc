@@ -9,6 +9,7 @@
 #include <patchfem/app/reference_solver.h>
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/one_rank.h>
 
 #include <deal.II/base/utilities.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
@@ -145,8 +146,7 @@ namespace PatchFEM
           bytes += bytes + sizeof(double) * n_cells;
         char number[32];
         std::snprintf(number, sizeof(number), "%.3g", n_cells);
-        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes",
-                            *MPICommunicator::of(MPI_COMM_SELF));
+        require_host_memory(bytes, "A box of " + std::string(number) + " cells takes", OneRank());
       }
 
       std::size_t bytes_of_velocities() const

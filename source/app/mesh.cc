@@ -7,6 +7,7 @@
 #include <patchfem/app/mesh.h>
 #include <patchfem/app/process.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/one_rank.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/simplex_refinement.h>
 #include <patchfem/mpi/mpi_communicator.h>
@@ -75,6 +76,15 @@ namespace PatchFEM
     {
       const auto *distributed = dynamic_cast<const parallel::DistributedTriangulationBase<dim> *>(&triangulation);
       return distributed == nullptr ? 1. : 1. / Utilities::MPI::n_mpi_processes(distributed->get_communicator());
+    }
+
+    /** Those of @p triangulation; a serial one can be made without MPI. */
+    template <int dim>
+    std::shared_ptr<const Communicator> ranks_of(const Triangulation<dim> &triangulation)
+    {
+      if (dynamic_cast<const parallel::TriangulationBase<dim> *>(&triangulation) == nullptr)
+        return std::make_shared<OneRank>();
+      return MPICommunicator::of(triangulation.get_communicator());
     }
 
     std::string generator_call(const MeshParameters &parameters)
@@ -255,8 +265,8 @@ namespace PatchFEM
                 const MeshSummary           &summary,
                 const BeforeRefinement<dim> &before_refinement)
     {
-      require_memory<dim>(summary.n_coarse_cells, n_refinements, false,
-                          *MPICommunicator::of(triangulation.get_communicator()), share_of(triangulation));
+      require_memory<dim>(summary.n_coarse_cells, n_refinements, false, *ranks_of(triangulation),
+                          share_of(triangulation));
       if (before_refinement)
         before_refinement(triangulation, summary);
       triangulation.refine_global(n_refinements);
@@ -271,11 +281,11 @@ namespace PatchFEM
     template <int dim>
     MeshLists read_once(const MeshParameters &parameters, const Triangulation<dim> &triangulation)
     {
-      const std::string file = file_name(parameters);
-      if (Utilities::MPI::n_mpi_processes(triangulation.get_communicator()) == 1)
+      const std::string file  = file_name(parameters);
+      const auto        ranks = ranks_of(triangulation);
+      if (ranks->size() == 1)
         return read_mesh(file, dim);
-      const auto ranks = MPICommunicator::of(triangulation.get_communicator());
-      MeshLists  lists;
+      MeshLists lists;
       ranks->together([&] {
         if (ranks->rank() == 0)
           lists = read_mesh(file, dim);
@@ -380,7 +390,7 @@ namespace PatchFEM
             if (!parameters.file.empty())
               lists = read_mesh(file_name(parameters), dim);
             Triangulation<dim> hypercubes;
-            summary = make_coarse(hypercubes, lists, parameters, *MPICommunicator::of(MPI_COMM_SELF));
+            summary = make_coarse(hypercubes, lists, parameters, OneRank());
             curved  = !summary.simplices && is_curved(hypercubes);
           });
           writer.put(lists.kind);
@@ -554,7 +564,7 @@ namespace PatchFEM
       CoarseMesh<dim> coarse(parameters, *ranks);
       return make_parts(*parts, coarse, parameters, n_refinements, *ranks);
     }
-    const auto  ranks = MPICommunicator::of(triangulation.get_communicator());
+    const auto  ranks = ranks_of(triangulation);
     MeshSummary summary;
     in_words(parameters, [&] {
       MeshLists lists;

@@ -4,7 +4,7 @@
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/base/exceptions.h>
-#include <patchfem/mpi/mpi_communicator.h>
+#include <patchfem/base/one_rank.h>
 
 using namespace PatchFEM;
 
@@ -132,10 +132,9 @@ TEST(AppMemoryForecast, RefusesWhatDoesNotFit)
   const Backend  host("host");
   MemoryForecast forecast;
   forecast.matrix = host.free_memory() / 2;
-  const auto self = MPICommunicator::of(MPI_COMM_SELF);
-  EXPECT_NO_THROW(require_memory(forecast, host, *self));
+  EXPECT_NO_THROW(require_memory(forecast, host, OneRank()));
   forecast.matrix           = std::size_t(1) << 50;
-  const std::string message = message_of([&] { require_memory(forecast, host, *self); });
+  const std::string message = message_of([&] { require_memory(forecast, host, OneRank()); });
   EXPECT_NE(message.find("1.13e+06 GB"), std::string::npos) << message;
   EXPECT_NE(message.find("are free"), std::string::npos);
 }

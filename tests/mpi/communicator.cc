@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "rank_tables.h"
 
+#include <patchfem/base/one_rank.h>
 #include <patchfem/lac/vector.h>
 
 #include <gtest/gtest.h>
@@ -46,6 +47,19 @@ namespace
     MPI_Comm_free(&second);
     one->barrier();
     EXPECT_EQ(one.use_count(), 1);
+  }
+
+  TEST(Communicator, OfOneRankSendsToItself)
+  {
+    const OneRank          one;
+    int                    sent = 7, received = 0;
+    const std::vector<int> message{1, 2};
+    const auto             channel = one.channel({{0, &sent, sizeof(int)}}, {{0, &received, sizeof(int)}});
+    channel->start();
+    channel->finish();
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(one.exchange(std::map<int, std::vector<int>>{{0, message}}).at(0), message);
+    EXPECT_EQ(one.all_gather(sent), std::vector<int>{sent});
   }
 
   // Rank r sends r numbers to each later rank; the first one gets nothing. Twice, as messages of two must not mix.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // dealii_consumer BACKEND: assembles a user's own weak form on a mesh with hanging nodes and prescribed values, on
-// that back end, and compares every entry with deal.II's own loop. Exit code 77: there is no CUDA device.
+// that back end, and compares every entry with deal.II's own loop, all without MPI_Init. Exit code 77: there is no CUDA device.
 #include "../grad_div.h"
 
+#include <patchfem/app/mesh.h>
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/assembly/extraction_dealii.h>
 
@@ -12,7 +13,7 @@
 #include <deal.II/fe/fe_system.h>
 #include <deal.II/fe/fe_values.h>
 #include <deal.II/fe/mapping_q.h>
-#include <deal.II/grid/grid_generator.h>
+#include <deal.II/grid/tria.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
 #include <deal.II/lac/sparse_matrix.h>
 #include <deal.II/lac/vector.h>
@@ -73,9 +74,12 @@ void assemble_reference(const Mapping<dim>              &mapping,
 template <int dim>
 bool run(const PatchFEM::Backend &backend)
 {
+  PatchFEM::MeshParameters parameters;
+  parameters.generator           = "hyper_shell";
+  parameters.generator_arguments = std::string(dim == 2 ? "0, 0" : "0, 0, 0") + " : 0.5 : 1 : 0 : true";
+  parameters.global_refinements  = 4 - dim;
   Triangulation<dim> triangulation;
-  GridGenerator::hyper_shell(triangulation, Point<dim>(), 0.5, 1., 0, true);
-  triangulation.refine_global(4 - dim);
+  PatchFEM::make_triangulation(triangulation, parameters);
   for (const auto &cell : triangulation.active_cell_iterators())
     if (cell->center()[0] > 0.4)
       cell->set_refine_flag();
