@@ -469,6 +469,7 @@ namespace PatchFEM
                              const BeforeRefinement<dim> &before_refinement,
                              const Communicator          &ranks)
     {
+      require_memory<dim>(coarse.summary.n_coarse_cells, 0, false, ranks); // all are on each rank
       share(coarse.lists, ranks);
       in_words(parameters, [&] {
         create_in_order(triangulation, coarse.lists);
