@@ -132,8 +132,8 @@ namespace PatchFEM::internal
               "Processes ", dofs.owner(slot), " and ", dofs.communicator().rank(), " constrain degree of freedom ",
               dofs.dof(slot),
               ", which belongs to the first, differently: build the constraints on all processes in the same "
-              "way, with the locally relevant degrees of freedom, and in an hp space of hexahedra give cells two "
-              "degrees at most.");
+              "way, with the locally relevant degrees of freedom, and in an hp space of hexahedra use degree 1 and one "
+              "other.");
       }
 
     private:

@@ -604,7 +604,7 @@ namespace
     constraints.set_inhomogeneity(dof, 1. + this_rank());
     constraints.close();
     expect_refusal<2>(dof_handler, constraints, {},
-                      {"degree of freedom " + std::to_string(dof), "differently", "two degrees"});
+                      {"degree of freedom " + std::to_string(dof), "differently", "degree 1 and one other"});
   }
 
   /** Also what only one rank can see. */
