@@ -149,7 +149,7 @@ namespace PatchFEM
         if (open->roll_is_called())
           open->call_roll();
       if (seconds_since(begin) > most_seconds)
-        call_roll();
+        alike().front()->call_roll();
     }
   }
 
@@ -169,11 +169,27 @@ namespace PatchFEM
     return called != 0;
   }
 
+  std::vector<const MPICommunicator *> MPICommunicator::alike() const
+  {
+    std::vector<const MPICommunicator *> result;
+    for (const MPICommunicator *open : all_open)
+    {
+      int difference = MPI_UNEQUAL;
+      MPI_Comm_compare(ranks, open->ranks, &difference);
+      if (difference == MPI_IDENT || difference == MPI_CONGRUENT)
+        result.push_back(open);
+    }
+    return result;
+  }
+
   void MPICommunicator::call_roll() const
   {
+    std::int64_t place = 0;
+    for (const MPICommunicator *open : alike())
+      place += open->n_begun;
     // Those that wait hear the first call and come here too, so that each hears of all others how far they are.
     std::vector<std::int64_t> begun(n_ranks, -1);
-    begun[own_rank]       = n_begun;
+    begun[own_rank]       = place;
     const auto one_second = [&] {
       for (const Clock::time_point begin = Clock::now(); seconds_since(begin) < 1.; std::this_thread::yield())
         while (roll_is_called())
@@ -187,7 +203,7 @@ namespace PatchFEM
     std::vector<MPI_Request> requests(n_ranks, MPI_REQUEST_NULL);
     for (int rank = 0; rank < n_ranks; ++rank)
       if (rank != own_rank)
-        MPI_Isend(&n_begun, 1, MPI_INT64_T, rank, tag_of_roll, ranks, &requests[rank]);
+        MPI_Isend(&place, 1, MPI_INT64_T, rank, tag_of_roll, ranks, &requests[rank]);
     one_second();
     // The first one speaks for all, and ends them.
     if (std::any_of(begun.begin(), begun.begin() + own_rank, [](const std::int64_t n) { return n >= 0; }))

@@ -59,6 +59,9 @@ namespace PatchFEM
     void wait_until(const Done &done) const;
     void wait(int n, MPI_Request *requests) const;
 
+    /** The open ones of the same ranks, the oldest first: if this is being made, those who are late may have but that. */
+    std::vector<const MPICommunicator *> alike() const;
+
     bool              roll_is_called() const;
     [[noreturn]] void call_roll() const;
 

@@ -36,9 +36,10 @@ int main(int argc, char **argv)
       (ranks.rank() == 0 ? ranks : others).maximum(std::int64_t(1));
     else if (what == "barrier")
       ranks.barrier();
-    else if (what == "beginning" || (what == "beginning_beside" && ranks.rank() > 0))
+    else if (what == "beginning" || (what == "beginning_beside" && ranks.rank() > 0) ||
+             (what == "beginning_first" && ranks.rank() == 0))
       MPICommunicator(MPI_COMM_WORLD).barrier();
-    else if (what == "beginning_beside")
+    else if (what == "beginning_beside" || what == "beginning_first")
       ranks.barrier();
     else if (what == "channel")
     {
