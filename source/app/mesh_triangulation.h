@@ -23,7 +23,7 @@ namespace PatchFEM::internal
   void refine_by_dealii(MeshPart &part, unsigned int n_refinements);
 
   /**
-   * What deal.II makes a part of a mesh of, which here has boundary faces alone afterwards. The cells are coarse ones,
+   * What deal.II makes a part of a mesh of, which loses cells, material ids and owners. The cells are coarse ones,
    * whose numbers are deal.II's coarse cell ids.
    */
   template <int dim>

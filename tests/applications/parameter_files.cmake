@@ -144,7 +144,7 @@ patchfem_run_case(ranks.many_coarse_cells_hp laplace ${parameter_files}/laplace/
 # p4est's, of a pipe, which can be read once.
 set(pipe ${CMAKE_CURRENT_BINARY_DIR}/bridge.msh)
 patchfem_run_case(ranks.bridge elasticity ${parameter_files}/elasticity/bridge.prm RANKS 3 SET "Backend=host" "Mesh/File=${pipe}" CHECKS n_dofs=17199
-                  SHELL "rm -f ${pipe} && mkfifo ${pipe} && { cat ${parameter_files}/meshes/bridge.msh > ${pipe} & }")
+                  SHELL "rm -f ${pipe} && mkfifo ${pipe} && { timeout 60 cat ${parameter_files}/meshes/bridge.msh > ${pipe} & }")
 patchfem_run_case(bad.mesh_file_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3 SET "Mesh/File=nowhere.msh"
                   ERROR "nowhere.msh' cannot be opened")
 patchfem_run_case(bad.adaptive_tetrahedra_ranks elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3

@@ -21,7 +21,9 @@ namespace PatchFEM
 
     /**
      * The one of @p communicator, made where it has none yet, which is collective. Duplicates that are made later have
-     * the same, such as deal.II's in each parallel triangulation: what a run does is all on one.
+     * the same, such as deal.II's in each parallel triangulation: what a run does is all on one, so that ranks use
+     * whatever is made of the duplicates in the same order, by one thread. It lives until the last of them is freed,
+     * or longer with those who hold it.
      */
     static std::shared_ptr<const MPICommunicator> of(MPI_Comm communicator);
 
