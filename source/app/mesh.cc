@@ -472,7 +472,7 @@ namespace PatchFEM
       require_memory<dim>(coarse.summary.n_coarse_cells, 0, false, ranks); // all are on each rank
       share(coarse.lists, ranks);
       in_words(parameters, [&] {
-        create_in_order(triangulation, coarse.lists);
+        create_in_order(triangulation, coarse.lists, ranks);
         coarse.lists = MeshLists();
         refine(triangulation, parameters.global_refinements, coarse.summary, before_refinement);
       });

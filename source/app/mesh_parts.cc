@@ -213,13 +213,16 @@ namespace PatchFEM::internal
         messages[rank] = std::move(writer.bytes);
       }
     });
-    for (const auto &[rank, bytes] : ranks.exchange(messages))
-    {
-      Reader reader(bytes);
-      get(reader, result.lists);
-      reader.get(result.numbers);
-      reader.get(result.owners);
-    }
+    const std::map<int, Communicator::Bytes> received = ranks.exchange(messages);
+    ranks.together([&] {
+      for (const auto &[rank, bytes] : received)
+      {
+        Reader reader(bytes);
+        get(reader, result.lists);
+        reader.get(result.numbers);
+        reader.get(result.owners);
+      }
+    });
     return result;
   }
 
@@ -251,10 +254,17 @@ namespace PatchFEM::internal
   void share(MeshLists &lists, const Communicator &ranks)
   {
     Writer writer;
-    if (ranks.rank() == 0)
-      put(writer, lists);
+    ranks.together([&] {
+      if (ranks.rank() == 0)
+        put(writer, lists);
+      require(writer.bytes.size() <= std::size_t(std::numeric_limits<int>::max()), "The ", lists.n_cells(),
+              " coarse cells, which each rank is to have, are more than MPI counts in a message; use fewer, and Global "
+              "refinements.");
+    });
     const Communicator::Bytes bytes = ranks.all_gather(writer.bytes)[0];
-    Reader                    reader(bytes);
-    get(reader, lists);
+    ranks.together([&] {
+      Reader reader(bytes);
+      get(reader, lists);
+    });
   }
 } // namespace PatchFEM::internal

@@ -118,10 +118,16 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
-  void create_in_order(Triangulation<dim> &triangulation, const MeshLists &lists)
+  void create_in_order(Triangulation<dim> &triangulation, const MeshLists &lists, const Communicator &ranks)
   {
-    triangulation.create_triangulation(points_of<dim>(lists), cells_of<dim>(lists), SubCellData());
-    set_boundary_ids(triangulation, lists);
+    std::vector<Point<dim>>            points;
+    std::vector<dealii::CellData<dim>> cells;
+    ranks.together([&] {
+      points = points_of<dim>(lists);
+      cells  = cells_of<dim>(lists);
+    });
+    triangulation.create_triangulation(points, cells, SubCellData()); // of p4est's, ranks wait for each other in it
+    ranks.together([&] { set_boundary_ids(triangulation, lists); });
   }
 
   template <int dim>
@@ -130,7 +136,8 @@ namespace PatchFEM::internal
     MeshPart refined;
     {
       Triangulation<dim> triangulation;
-      create_in_order(triangulation, part.lists);
+      triangulation.create_triangulation(points_of<dim>(part.lists), cells_of<dim>(part.lists), SubCellData());
+      set_boundary_ids(triangulation, part.lists);
       triangulation.refine_global(n_refinements);
       refined.lists = to_lists(triangulation);
       for (const auto &cell : triangulation.active_cell_iterators())
@@ -174,13 +181,13 @@ namespace PatchFEM::internal
     return description;
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                                                                     \
-  template MeshLists                                       to_lists(const Triangulation<dim> &);                      \
-  template void                                            create(Triangulation<dim> &, const MeshLists &);           \
-  template void                                            create_in_order(Triangulation<dim> &, const MeshLists &);  \
-  template void                                            set_boundary_ids(Triangulation<dim> &, const MeshLists &); \
-  template void                                            refine_by_dealii<dim>(MeshPart &, unsigned int);           \
-  template TriangulationDescription::Description<dim, dim> describe(                                                  \
+#define PATCHFEM_INSTANTIATE(dim)                                                                    \
+  template MeshLists to_lists(const Triangulation<dim> &);                                           \
+  template void      create(Triangulation<dim> &, const MeshLists &);                                \
+  template void      create_in_order(Triangulation<dim> &, const MeshLists &, const Communicator &); \
+  template void      set_boundary_ids(Triangulation<dim> &, const MeshLists &);                      \
+  template void      refine_by_dealii<dim>(MeshPart &, unsigned int);                                \
+  template TriangulationDescription::Description<dim, dim> describe(                                 \
       MeshPart &, const parallel::fullydistributed::Triangulation<dim> &);
   PATCHFEM_INSTANTIATE(2)
   PATCHFEM_INSTANTIATE(3)

@@ -14,9 +14,9 @@ namespace PatchFEM::internal
   template <int dim>
   void create(dealii::Triangulation<dim> &triangulation, const MeshLists &lists);
 
-  /** The same of cells that are ordered as deal.II wants them already, and remain so. */
+  /** The same of cells that are ordered as deal.II wants them already, and remain so, by all of @p ranks. */
   template <int dim>
-  void create_in_order(dealii::Triangulation<dim> &triangulation, const MeshLists &lists);
+  void create_in_order(dealii::Triangulation<dim> &triangulation, const MeshLists &lists, const Communicator &ranks);
 
   /** By refine_global() of a serial triangulation, for cells that are ordered as deal.II wants them. */
   template <int dim>
