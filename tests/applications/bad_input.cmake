@@ -102,11 +102,11 @@ foreach(cells none kuhn)
   patchfem_run_case(bad.refinements.${cells} elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cells takes at least .* GB of the host's memory"
                     SET "Mesh/Global refinements=14" "Mesh/Simplices=${cells}")
 endforeach()
-# An adaptive mesh is p4est's.
+# More than 10,000 coarse cells are cut into parts, an adaptive mesh is p4est's.
 foreach(strategy global adaptive)
   patchfem_run_case(bad.refinements_on_ranks.${strategy} elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 3
                     ERROR "A mesh of .* cells takes at least .* GB of the host's memory for 3 ranks, but" SET "Mesh/Global refinements=6"
-                    "Mesh/Generator arguments=20, 20, 24 : 0, 0, 0 : 2, 0.2, 0.3 : true" "Refinement/Strategy=${strategy}" "Refinement/Cycles=2")
+                    "Mesh/Generator arguments=24, 24, 24 : 0, 0, 0 : 2, 0.2, 0.3 : true" "Refinement/Strategy=${strategy}" "Refinement/Cycles=2")
 endforeach()
 patchfem_run_case(bad.coarse_refinements laplace ${laplace} SET "Mesh/Coarse refinements=20" ERROR "A mesh of 1.1e.12 cells takes at least")
 
