@@ -9,7 +9,9 @@
 #include <boost/format.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <utility>
 
 namespace PatchFEM
 {
@@ -108,31 +110,39 @@ namespace PatchFEM
       std::string of_ranks() const { return n_ranks > 1 ? str(format(" for %d ranks") % n_ranks) : ""; }
     };
 
-    /** Of the host, of which each rank wants @p bytes: that of a machine or of a rank which does not suffice, if any. */
+    /** Of the host, of which each rank wants @p bytes: that of ranks that share it which does not suffice, if any. */
     Balance balance(const double bytes, const Communicator &ranks)
     {
+      using Place = std::pair<int, std::size_t>; // machine and group of processes there, 0 for all
       struct Rank
       {
-        int    machine;
-        double wanted, available, shared, kept;
+        int         machine;
+        double      wanted;
+        std::size_t group, available, of_machine, of_group, kept;
       };
-      const auto             kept = static_cast<double>(kept_host_memory());
-      std::map<int, Balance> machines;
-      Balance                worst;
-      for (const Rank &rank :
-           ranks.all_gather(Rank{ranks.machine(), bytes, kept + static_cast<double>(free_host_memory()),
-                                 static_cast<double>(free_machine_memory()), kept}))
+      const int         machine = ranks.machine();
+      const std::size_t group   = std::hash<std::string>()(memory_group()) | 1;
+      ranks.maximum(std::int64_t(0)); // all have what they had before, and none has more yet
+      std::map<Place, Balance> shared;
+      Balance                  worst;
+      for (const Rank &rank : ranks.all_gather(Rank{machine, bytes, group, free_host_memory(), free_machine_memory(),
+                                                    free_group_memory(), kept_host_memory()}))
       {
-        if (const Balance own{rank.wanted, rank.available, 1}; !own.suffices())
+        const auto kept = static_cast<double>(rank.kept);
+        if (const Balance own{rank.wanted, static_cast<double>(rank.available) + kept, 1}; !own.suffices())
           worst = own;
-        Balance &machine = machines.emplace(rank.machine, Balance{0., rank.shared, 0}).first->second;
-        machine.wanted += rank.wanted;
-        machine.available += rank.kept;
-        ++machine.n_ranks;
+        for (const auto &[of, available] : {std::make_pair(Place(rank.machine, 0), rank.of_machine),
+                                            std::make_pair(Place(rank.machine, rank.group), rank.of_group)})
+        {
+          Balance &all = shared.emplace(of, Balance{0., static_cast<double>(available), 0}).first->second;
+          all.wanted += rank.wanted;
+          all.available += kept;
+          ++all.n_ranks;
+        }
       }
-      for (const auto &[first, machine] : machines)
-        if (machine.n_ranks > 1 && !machine.suffices())
-          worst = machine;
+      for (const auto &[of, all] : shared)
+        if (all.n_ranks > 1 && !all.suffices())
+          worst = all;
       return worst;
     }
   } // namespace

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
+#include <system_error>
 
 namespace PatchFEM
 {
@@ -100,12 +103,26 @@ namespace PatchFEM
 
   std::size_t free_machine_memory()
   {
-    return std::min(kibibytes("/proc/meminfo", "MemAvailable", 0),
-                    free_memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+    return kibibytes("/proc/meminfo", "MemAvailable", 0);
+  }
+
+  std::size_t free_group_memory()
+  {
+    return free_memory_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
+  }
+
+  std::string memory_group()
+  {
+    std::ostringstream text;
+    text << std::ifstream("/proc/self/cgroup").rdbuf();
+    // Containers may each call their own group by the same name, but not their name space.
+    std::error_code error;
+    return text.str() + std::filesystem::read_symlink("/proc/self/ns/cgroup", error).string();
   }
 
   std::size_t free_host_memory()
   {
-    return std::min({free_machine_memory(), left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
+    return std::min(
+        {free_machine_memory(), free_group_memory(), left_of(RLIMIT_AS, "VmSize"), left_of(RLIMIT_DATA, "VmData")});
   }
 } // namespace PatchFEM

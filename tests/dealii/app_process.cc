@@ -67,16 +67,27 @@ TEST(AppProcess, SignalsOfWritingAreErrors)
   EXPECT_EXIT(run(), testing::ExitedWithCode(7), "");
 }
 
-// All ranks of a test are on one machine: what each could have alone is too much for several, and all say the same.
+namespace
+{
+  /** All ranks, as if two were on each machine. */
+  class Pairs : public MPICommunicator
+  {
+  public:
+    using MPICommunicator::MPICommunicator;
+    int machine() const override { return rank() / 2 * 2; }
+  };
+} // namespace
+
+// What each could have alone is too much for several on one machine, and all say the same.
 TEST(ProcessParallel, RanksHaveOneMemory)
 {
   const MPICommunicator ranks(MPI_COMM_WORLD);
   const auto            free      = static_cast<double>(free_host_memory());
-  const auto            expect_of = [&](const double bytes, const std::string &expected) {
+  const auto            expect_on = [&](const Communicator &those, const double bytes, const std::string &expected) {
     std::string message;
     try
     {
-      require_host_memory(bytes, "A test takes", ranks);
+      require_host_memory(bytes, "A test takes", those);
     }
     catch (const Error &error)
     {
@@ -86,10 +97,15 @@ TEST(ProcessParallel, RanksHaveOneMemory)
     for (const Communicator::Bytes &other : ranks.all_gather(Communicator::Bytes(message.begin(), message.end())))
       EXPECT_EQ(std::string(other.begin(), other.end()), message);
   };
+  const auto expect_of    = [&](const double bytes, const std::string &expected) { expect_on(ranks, bytes, expected); };
   const std::string begin = "A test takes at least .* GB of the host's memory",
                     end = ", but .* are free; use fewer cells\\.", n = std::to_string(ranks.size());
   expect_of(0.5 * free / ranks.size(), "");
   expect_of(0.8 * free, ranks.size() == 1 ? "" : begin + " for " + n + " ranks" + end);
+
+  const Pairs pairs(MPI_COMM_WORLD);
+  expect_on(pairs, 0.4 * free, "");
+  expect_on(pairs, 0.7 * free, ranks.size() == 1 ? "" : begin + " for 2 ranks" + end);
 
   // A limit of one process is its own.
   rlimit     old;

@@ -57,8 +57,8 @@ namespace PatchFEM
 
   /**
    * Throws Error if @p bytes are not free on the host; @p what begins the sentence: "The mesh takes". Collective: ranks
-   * of one machine have its memory together, beside limits of their own, and if it is too little for one all throw the
-   * same.
+   * of one machine have its memory together, those of one control group what that leaves, beside limits of their own,
+   * and if it is too little for one all throw the same.
    */
   void require_host_memory(double bytes, const std::string &what, const Communicator &ranks);
 

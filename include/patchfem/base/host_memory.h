@@ -15,8 +15,14 @@ namespace PatchFEM
    */
   std::size_t free_host_memory();
 
-  /** The same without limits that are this process's own: what all of its machine, or of its groups, share. */
+  /** Of these, what all of the machine share. */
   std::size_t free_machine_memory();
+
+  /** What all of this process's control groups share; the largest number if they have no limit. */
+  std::size_t free_group_memory();
+
+  /** Names these groups: processes of one machine that have the same share them. */
+  std::string memory_group();
 
   /** Bytes that this process has beside what it uses, and allocates from first: freed memory that it keeps. */
   std::size_t kept_host_memory();
