@@ -44,15 +44,16 @@ void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
     kind    = error;
     message = exception.what();
   }
-  catch (const std::exception &)
-  {
-    kind    = error;
-    message = sentence_of_others();
-  }
   catch (...)
   {
     kind    = error;
     message = text_of("Something went wrong inside a library on rank ", rank(), ".");
+    try
+    {
+      message = (size() > 1 ? text_of("Rank ", rank(), ": ") : "") + sentence_of_others();
+    }
+    catch (...) // what has no sentence; others wait for this rank
+    {}
   }
   if (maximum(kind) == none)
     return;

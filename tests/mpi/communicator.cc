@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 using namespace PatchFEM;
 
 namespace
@@ -145,6 +147,26 @@ namespace
         throw 1;
     }),
                  Error);
+  }
+
+  TEST(Communicator, ASentenceThatCannotBeMadeIsAnErrorOfAll)
+  {
+    const auto before                = Communicator::sentence_of_others;
+    Communicator::sentence_of_others = []() -> std::string { throw std::bad_alloc(); };
+    const int last                   = ranks()->size() - 1;
+    try
+    {
+      ranks()->together([&] {
+        if (ranks()->rank() == last)
+          throw std::runtime_error("x");
+      });
+      ADD_FAILURE() << "no error";
+    }
+    catch (const Error &error)
+    {
+      EXPECT_EQ(error.what(), text_of("Something went wrong inside a library on rank ", last, "."));
+    }
+    Communicator::sentence_of_others = before;
   }
 
   // Three things each, in a ring: the ghosts are the middle one of the next rank and the last one of the one before.
