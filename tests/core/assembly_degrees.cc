@@ -194,10 +194,10 @@ TEST_P(AssemblyDegreesTest, SumsTheCellsOfAllDegrees)
   check(Elasticity<3>(), double(), 4, {1, 2});
 }
 
-/** Cells of degree 3 in several chunks of the buffer, 0.3 MB each. */
+/** Cells of degree 3, more than Patches::least_cells, in several chunks of the buffer, 0.3 MB each. */
 TEST_P(AssemblyDegreesTest, SumsAllChunks)
 {
-  const ElementTables         tables = synthetic::slabs_of_degrees(3, 4, 3, {1, 3});
+  const ElementTables         tables = synthetic::slabs_of_degrees(3, 6, 3, {1, 3});
   const System<Elasticity<3>> system(backend(), tables, with("gather"));
   std::vector<double>         x(std::size_t(3) * tables.n_nodes);
   for (std::size_t i = 0; i < x.size(); ++i)
