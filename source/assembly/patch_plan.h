@@ -160,8 +160,11 @@ namespace PatchFEM
       /** Chooses rows_per_patch() and finds the cells of each patch; false if the strategy does not serve. */
       virtual bool cut(const Source &source) = 0;
 
-      /** The chunk of each patch: matrices of buffered, and of staged, cells have at most @p budget entries. */
-      virtual Array<int> plan_chunks(const Source &source, std::int64_t budget) = 0;
+      /** Cuts the patches into chunks: matrices of buffered, and of staged, cells have at most @p budget entries. */
+      virtual void plan_chunks(const Source &source, const std::int64_t budget)
+      {
+        cut_chunks(source, false, static_cast<double>(budget));
+      }
 
       /** Makes the lists of the cells that are not buffered. */
       virtual void plan_cells(const Source &source) = 0;
@@ -192,7 +195,7 @@ namespace PatchFEM
         const std::int64_t budget = static_cast<std::int64_t>(share * source.sparsity.n_blocks() * n_comp * n_comp);
         const std::int64_t least  = std::max<std::int64_t>((1 << 24) / source.room.bytes_per_entry,
                                                           least_cells * source.room.staged_numbers(n_shape, n_comp));
-        chunk_of_patch            = plan_chunks(source, std::max(budget, least));
+        plan_chunks(source, std::max(budget, least));
         plan_buffer(source);
         integrations += source.per_cell(lists.buffered_cells.size());
         plan_cells(source);
@@ -304,8 +307,8 @@ namespace PatchFEM
         return sizes.to_vector();
       }
 
-      /** The chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
-      Array<int> cut_chunks(const Source &source, const bool all, const double limit)
+      /** Finds the chunk of each patch, where their cells, those that are buffered or @p all, fit @p limit entries. */
+      void cut_chunks(const Source &source, const bool all, const double limit)
       {
         const std::vector<int> sizes = buffer_sizes(source, all);
         std::vector<int>       chunk_of;
@@ -323,7 +326,7 @@ namespace PatchFEM
           chunk_of.push_back(static_cast<int>(lists.chunks.size()) - 1);
           lists.chunks.back().end_patch = patch + 1;
         }
-        return Array<int>(source.backend(), chunk_of);
+        chunk_of_patch = Array<int>(source.backend(), chunk_of);
       }
 
       /** The cells of each chunk that are buffered, or not. */

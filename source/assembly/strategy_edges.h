@@ -170,11 +170,6 @@ namespace PatchFEM
         return true;
       }
 
-      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-      {
-        return cut_chunks(source, false, static_cast<double>(budget));
-      }
-
       void plan_cells(const Source &source) override
       {
         set_no_levels(source.backend());

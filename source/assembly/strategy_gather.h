@@ -45,24 +45,40 @@ namespace PatchFEM
         return true;
       }
 
-      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
+      void plan_chunks(const Source &source, const std::int64_t budget) override
       {
         // Most cells are of several patches of their chunk, and staged once: chunks can be larger than their patches'
         // sizes say, as long as what is found in them fits.
         const std::int64_t a_cell =
             source.room.staged_numbers(source.batch().reference.n_shape, source.batches.n_components());
-        const double shared  = source.per_cell(lists.cells.size());
-        const bool   all_fit = source.batches.n_cells(source.row_cells.batch()) * a_cell <= budget;
+        const double shared = source.per_cell(lists.cells.size());
+        const bool   all_fit =
+            source.batches.n_cells(source.row_cells.batch()) * a_cell <= budget && n_numbers(source, a_cell) <= budget;
         for (double factor = all_fit ? HUGE_VAL : std::max(1., 0.95 * shared);; factor = std::max(1., 0.9 * factor))
         {
           std::int64_t n_staged = 0;
-          chunk_of_patch        = cut_chunks(source, true, factor * static_cast<double>(budget));
+          cut_chunks(source, true, factor * static_cast<double>(budget));
           stage(source);
           for (const Chunk &chunk : lists.chunks)
             n_staged = std::max(n_staged, chunk.end_staged - chunk.first_staged);
           if (factor <= 1. || n_staged * a_cell <= budget)
-            return std::move(chunk_of_patch);
+            return;
         }
+      }
+
+      /** Of the matrices of all cells in one buffer, with @p a_cell for each that is staged. */
+      std::int64_t n_numbers(const Source &source, const std::int64_t a_cell) const
+      {
+        Array<int>          sizes(source.backend(), source.batches.n_cells(source.row_cells.batch()));
+        Array<std::int64_t> offsets;
+        for_all(source.backend(), sizes.size(),
+                [rows = source.row_cells.view().cells, first = source.batch().first_cell,
+                 n_comp = source.batches.n_components(), buffered = buffered.data(), sizes = sizes.data(),
+                 a_cell] PATCHFEM_DEVICE(const std::int64_t k) {
+                  const int cell = first + static_cast<int>(k);
+                  sizes[k]       = buffered[cell] ? BufferSizes(rows, cell, n_comp).matrix : static_cast<int>(a_cell);
+                });
+        return scan(sizes, offsets);
       }
 
       void plan_cells(const Source &source) override

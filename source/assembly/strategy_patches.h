@@ -49,11 +49,6 @@ namespace PatchFEM
         return source.per_cell(lists.cells.size()) <= source.most_redundant;
       }
 
-      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-      {
-        return cut_chunks(source, false, static_cast<double>(budget));
-      }
-
       void plan_cells(const Source &source) override
       {
         if (one_worker(source.backend()))

@@ -45,11 +45,6 @@ namespace PatchFEM
         return true;
       }
 
-      Array<int> plan_chunks(const Source &source, const std::int64_t budget) override
-      {
-        return cut_chunks(source, false, static_cast<double>(budget));
-      }
-
       /**
        * The batch's cells that are not buffered, ascending, in place of those of the patches. Returns where each cell
        * of the batch is among them, or -1.
@@ -185,10 +180,7 @@ namespace PatchFEM
         return fits;
       }
 
-      Array<int> plan_chunks(const Source &source, std::int64_t) override
-      {
-        return cut_chunks(source, false, HUGE_VAL);
-      }
+      void plan_chunks(const Source &source, std::int64_t) override { cut_chunks(source, false, HUGE_VAL); }
 
       /** Gives cells another order than that of the batch; @p slots tells where each of the batch is. */
       virtual void order_cells(const Source &, Array<int> &) {}
