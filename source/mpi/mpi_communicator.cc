@@ -363,9 +363,11 @@ namespace PatchFEM
       for (const Link &link : *links)
         checked(link.bytes);
     for (const Link &link : receives)
-      MPI_Recv_init(link.data, checked(link.bytes), MPI_CHAR, link.rank, tag, ranks, &result->requests.emplace_back());
+      MPI_Recv_init(link.data, static_cast<int>(link.bytes), MPI_CHAR, link.rank, tag, ranks,
+                    &result->requests.emplace_back());
     for (const Link &link : sends)
-      MPI_Send_init(link.data, checked(link.bytes), MPI_CHAR, link.rank, tag, ranks, &result->requests.emplace_back());
+      MPI_Send_init(link.data, static_cast<int>(link.bytes), MPI_CHAR, link.rank, tag, ranks,
+                    &result->requests.emplace_back());
     return result;
   }
 } // namespace PatchFEM
