@@ -56,7 +56,8 @@ namespace PatchFEM
         };
         for (std::size_t level = 0; level < amg.groups.size(); ++level)
         {
-          add_field("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
+          if (!amg.groups[level].aggregate.empty())
+            add_field("aggregate_" + std::to_string(level), amg.groups[level].aggregate);
           if (!amg.groups[level].patch.empty())
             add_field("patch_" + std::to_string(level), amg.groups[level].patch);
         }

@@ -12,16 +12,30 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. */
-    std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation)
+    /**
+     * Where each node of the mesh is on every level: level by level, an aggregate is a node of the next. Of an embedding
+     * the nodes that are vertices are nodes of the next level, and it has no groups.
+     */
+    std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation, const LinearEmbedding *embedding)
     {
       std::vector<AMGReport::Groups> result;
+      std::vector<int>               vertex_of_node;
+      int                            n_vertices = 0;
+      if (embedding != nullptr)
+      {
+        result.emplace_back();
+        vertex_of_node.assign(embedding->pattern.n_rows, -1);
+        for (const int node : embedding->nodes.to_vector())
+          vertex_of_node[node] = n_vertices++;
+      }
       for (const Aggregation &level : aggregation.levels())
       {
         const std::vector<int> aggregate_of_node  = level.aggregate_of_node().to_vector();
         const std::vector<int> patch_of_aggregate = level.patch_of_aggregate().to_vector();
         AMGReport::Groups      groups;
-        groups.aggregate = result.empty() ? aggregate_of_node : result.back().aggregate;
+        groups.aggregate = result.empty()                    ? aggregate_of_node
+                           : result.back().aggregate.empty() ? vertex_of_node
+                                                             : result.back().aggregate;
         if (!result.empty())
           for (int &aggregate : groups.aggregate)
             aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
@@ -41,12 +55,13 @@ namespace PatchFEM
       data.single_precision                  = input.choice.precision == "mixed";
       Aggregation::AdditionalData aggregates = input.choice.parameters.aggregation;
       aggregates.patches                     = input.keep_aggregates; // a smoother on patches asks for them itself
-      MISAggregation aggregation(aggregates);
-      AMGReport     &report = input.report.amg.emplace();
-      auto           result = std::make_unique<PreconditionAMG<Number>>();
+      MISAggregation      aggregation(aggregates);
+      AMGReport          &report    = input.report.amg.emplace();
+      auto                result    = std::make_unique<PreconditionAMG<Number>>();
+      const NearNullSpace near_null = input.near_null_space();
       try
       {
-        result->initialize(input.matrix, input.near_null_space(), aggregation, data, input.null_space);
+        result->initialize(input.matrix, near_null, aggregation, data, input.null_space);
       }
       catch (const NotPositiveDefinite &error)
       {
@@ -60,11 +75,14 @@ namespace PatchFEM
       report.levels              = result->statistics();
       report.operator_complexity = result->operator_complexity();
       report.grid_complexity     = result->grid_complexity();
+      const bool embedded        = report.levels[0].embedded_degree > 0;
+      if (embedded)
+        report.aggregation.emplace_back();
       for (const Aggregation &level : aggregation.levels())
         if (input.matrix.partitioner() == nullptr) // a rank's own say little of all
           report.aggregation.push_back(level.statistics());
       if (input.keep_aggregates)
-        report.groups = groups_of_nodes(aggregation);
+        report.groups = groups_of_nodes(aggregation, embedded ? near_null.embedding().get() : nullptr);
       return result;
     }
 

@@ -72,15 +72,18 @@ namespace PatchFEM
     for (std::size_t l = 0; l < amg.levels.size(); ++l)
     {
       const AMGLevelStatistics &level = amg.levels[l];
-      levels.push_back({{"n_rows", level.n_rows},
-                        {"block_size", level.block_size},
-                        {"nnz", level.n_nonzeros},
-                        {"n_aggregates", level.n_aggregates},
-                        {"n_dropped_modes", level.n_dropped_modes},
-                        {"lambda_max", level.lambda_max},
-                        {"precision", level.single ? "single" : "double"},
-                        {"memory_bytes", level.memory},
-                        {"aggregation", l < amg.aggregation.size() ? json(amg.aggregation[l]) : json()}});
+      levels.push_back(
+          {{"n_rows", level.n_rows},
+           {"block_size", level.block_size},
+           {"nnz", level.n_nonzeros},
+           {"n_aggregates", level.n_aggregates},
+           {"embedded_degree", level.embedded_degree},
+           {"n_dropped_modes", level.n_dropped_modes},
+           {"lambda_max", level.lambda_max},
+           {"precision", level.single ? "single" : "double"},
+           {"memory_bytes", level.memory},
+           {"aggregation",
+            level.embedded_degree == 0 && l < amg.aggregation.size() ? json(amg.aggregation[l]) : json()}});
     }
     result = {{"operator_complexity", amg.operator_complexity},
               {"grid_complexity", amg.grid_complexity},

@@ -101,10 +101,11 @@ namespace PatchFEM
     }
     prm.declare_entry("Smoother", "chebyshev", Patterns::Selection(names),
                       "On all levels but the coarsest. " + words + ".");
-    prm.add_parameter(
-        "Sweeps", amg.smoother_sweeps,
-        "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse correction.",
-        Patterns::Integer(1, 20));
+    prm.add_parameter("Sweeps", amg.smoother_sweeps,
+                      "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
+                      "correction; of "
+                      "elements of degree p chebyshev has at least p on the finest level.",
+                      Patterns::Integer(1, 20));
     prm.add_parameter(
         "Coarse sweeps", amg.coarse_sweeps,
         "The same on the levels below the finest; 0 is one more than Sweeps with chebyshev, else as many.",
@@ -116,10 +117,11 @@ namespace PatchFEM
         "Of the symmetric matrices of patches: both halves; one half, applied in a fixed order; one half, applied by "
         "atomic additions, with which results of the back end cuda do not repeat bit by bit and which is slower; or "
         "automatic, which is half for vector fields and both for scalar problems.");
-    prm.add_parameter("Smoothing range", amg.smoothing_range,
-                      "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that "
-                      "over this, more than 1.",
-                      Patterns::Double(1.));
+    prm.add_parameter(
+        "Smoothing range", amg.smoothing_range,
+        "Chebyshev polynomials and sweeps on patches smooth the eigenvalues between the largest and that "
+        "over this, more than 1; of elements of degree p chebyshev has at least 2 p^2 on the finest level.",
+        Patterns::Double(1.));
     prm.add_parameter("Stretched sweeps", amg.stretched_sweeps,
                       "Degree of the polynomial of chebyshev, at least, on levels with stretched cells.",
                       Patterns::Integer(1, 20));

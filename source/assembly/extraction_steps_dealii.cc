@@ -59,11 +59,12 @@ namespace PatchFEM::internal
     const dealii::ReferenceCell       cell = fe.reference_cell();
     const dealii::FiniteElement<dim> &base = fe.base_element(0);
 
-    std::unique_ptr<dealii::FiniteElement<dim>> geometry;
-    if (cell.is_simplex())
-      geometry = std::make_unique<dealii::FE_SimplexP<dim>>(mapping_degree);
-    else
-      geometry = std::make_unique<dealii::FE_Q<dim>>(mapping_degree);
+    const auto lagrange = [&](const unsigned int degree) -> std::unique_ptr<dealii::FiniteElement<dim>> {
+      if (cell.is_simplex())
+        return std::make_unique<dealii::FE_SimplexP<dim>>(degree);
+      return std::make_unique<dealii::FE_Q<dim>>(degree);
+    };
+    const auto geometry = lagrange(mapping_degree);
 
     ReferenceElement reference;
     reference.name              = base.get_name();
@@ -82,7 +83,15 @@ namespace PatchFEM::internal
     reference.weights = quadrature.get_weights();
     tabulate(base, quadrature.get_points(), reference.shape_values, &reference.shape_gradients);
     tabulate(*geometry, quadrature.get_points(), reference.geometry_values, &reference.geometry_gradients);
-    tabulate<dim>(*geometry, base.get_unit_support_points(), reference.support_geometry_values, nullptr);
+    const std::vector<dealii::Point<dim>> &nodes = base.get_unit_support_points();
+    tabulate<dim>(*geometry, nodes, reference.support_geometry_values, nullptr);
+    tabulate<dim>(*lagrange(1), nodes, reference.linear_values, nullptr);
+    for (const unsigned int v : cell.vertex_indices())
+      for (unsigned int i = 0; i < nodes.size(); ++i)
+        if (nodes[i].distance(cell.template vertex<dim>(v)) < 1e-10)
+          reference.vertex_shapes.push_back(static_cast<int>(i));
+    if (reference.vertex_shapes.size() != cell.n_vertices())
+      reference.vertex_shapes.clear();
 
     reference.n_faces           = cell.n_faces();
     reference.n_face_quadrature = face_quadrature.size();

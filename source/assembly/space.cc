@@ -196,7 +196,9 @@ namespace PatchFEM
 
   NearNullSpace Space::constants() const
   {
-    return NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
+    NearNullSpace result = NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
+    result.set_embedding(linear_embedding());
+    return result;
   }
 
   NearNullSpace Space::rigid_body_modes() const
@@ -214,7 +216,9 @@ namespace PatchFEM
         centroid[i % dim] += own[i] / static_cast<double>(batches().partitioner()->n_global());
       batches().partitioner()->communicator().sum(centroid.data(), dim);
     }
-    return NearNullSpace::rigid_body_modes(batches().dimension(), points, centroid);
+    NearNullSpace result = NearNullSpace::rigid_body_modes(batches().dimension(), points, centroid);
+    result.set_embedding(linear_embedding());
+    return result;
   }
 
   const RowCells &Space::node_cells() const

@@ -13,20 +13,20 @@ set(exact "Baseline=trilinos_ml" "Solver/Tolerance=1e-11" "Output/Pictures=none"
 
 patchfem_amg(laplace laplace convergence_3d 1e-8 ${exact} "Finite element/Degree=1" "Mesh/Global refinements=3" "Refinement/Cycles=2"
              CHECKS max_iterations=13 min_levels=2)
-patchfem_amg(laplace_q2 laplace convergence_3d 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Matrix/Format=csr" CHECKS max_iterations=24)
-patchfem_amg(tetrahedra laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" CHECKS max_iterations=18)
+patchfem_amg(laplace_q2 laplace convergence_3d 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Matrix/Format=csr" CHECKS max_iterations=11)
+patchfem_amg(tetrahedra laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" CHECKS max_iterations=12)
 # Constrained unknowns have only a diagonal, and the others of their node may be free.
 patchfem_amg(hanging_nodes laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" CHECKS max_iterations=15)
-patchfem_amg(hp laplace l_shape_hp 1e-8 ${exact} "Refinement/Cycles=6" "Matrix/Format=csr" CHECKS max_iterations=44)
+patchfem_amg(hp laplace l_shape_hp 1e-8 ${exact} "Refinement/Cycles=6" "Matrix/Format=csr" CHECKS max_iterations=12)
 patchfem_amg(periodic laplace convergence_2d 1e-8 ${exact} ${small} "Refinement/Cycles=3" "Refinement/Strategy=adaptive"
              "Mesh/Generator arguments=0 : 1 : true" "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x"
-             CHECKS max_iterations=20)
+             CHECKS max_iterations=12)
 patchfem_amg(no_normal_flux elasticity convergence_2d 1e-8 ${exact} ${small} "Refinement/Cycles=2"
              "Mesh/Generator=hyper_shell" "Mesh/Generator arguments=0, 0 : 0.5 : 1 : 8 : true"
              "Boundary conditions/Dirichlet=1: 0| free" "Boundary conditions/No normal flux=0" "Boundary conditions/Traction="
-             CHECKS max_iterations=23)
+             CHECKS max_iterations=19)
 patchfem_amg(hp_elasticity elasticity convergence_2d 1e-8 ${exact} ${small} "Refinement/Strategy=adaptive" "Refinement/Cycles=4"
-             "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=x < 0.3 ? 1 : (y < 0.6 ? 3 : 2)" CHECKS max_iterations=32)
+             "Finite element/Degrees=1, 2, 3" "Finite element/Cell degree=x < 0.3 ? 1 : (y < 0.6 ? 3 : 2)" CHECKS max_iterations=15)
 
 # The cantilever, whose displacements are of the order of 1e-3: every precision, format, cycle and smoother.
 set(beam "Baseline=trilinos_ml" "Output/Pictures=none")
@@ -58,11 +58,11 @@ patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d
 patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
                   SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
 # Few steps bound the largest eigenvalue of a smooth problem and of hp spaces, where the last one stands alone. By default
-# there are 20 and 15 iterations; intervals that are too long cost some: with one step 28 and 21.
+# there are 10 and 8 iterations; intervals that are too long cost some: with one step 13 and 9.
 foreach(steps 1 2 3)
-  patchfem_run_case(amg.eigenvalue_steps.${steps} laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS max_iterations=28
+  patchfem_run_case(amg.eigenvalue_steps.${steps} laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS max_iterations=14
                     SET "Backend=host" "Solver/Preconditioner=amg" ${small} "Solver/AMG/Eigenvalue steps=${steps}" "Output/Pictures=none")
-  patchfem_run_case(amg.eigenvalue_steps_hp.${steps} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS max_iterations=35
+  patchfem_run_case(amg.eigenvalue_steps_hp.${steps} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS max_iterations=10
                     SET "Backend=host" "Solver/Preconditioner=amg" ${small} "Refinement/Cycles=5" "Solver/AMG/Eigenvalue steps=${steps}" "Output/Pictures=none")
 endforeach()
 patchfem_run_case(bad.smoothing_range laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoothing range=1" ERROR "Smoothing range must be more than 1")

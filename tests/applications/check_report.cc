@@ -81,8 +81,8 @@ namespace
       for (const auto &level : levels)
       {
         // Those of several ranks are not gathered.
-        check(level.contains("aggregation") &&
-                  (level["n_aggregates"] == 0 || !level["aggregation"].is_null() || !system["ranks"].empty()),
+        check(level.contains("aggregation") && (level["n_aggregates"] == 0 || level["embedded_degree"] > 0 ||
+                                                !level["aggregation"].is_null() || !system["ranks"].empty()),
               where + ": a level lacks the statistics of its aggregates");
         const auto &aggregation = level["aggregation"];
         if (!aggregation.is_null())

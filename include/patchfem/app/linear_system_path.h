@@ -97,9 +97,9 @@ namespace PatchFEM
     double                          condition = 0.; ///< see PreconditionAMG; 0 unless it decided on the precision
     std::string                     fallback; ///< why levels are in double precision, see PreconditionAMG; or empty
 
-    std::vector<Aggregation::Statistics> aggregation; ///< of all levels but those without aggregates
+    std::vector<Aggregation::Statistics> aggregation; ///< by level, up to the last with aggregates
 
-    /** For pictures: the aggregate and the patch of each [node] of the mesh, -1 where none; without patches empty. */
+    /** For pictures: the aggregate and the patch of each [node] of the mesh, -1 where none; empty without any. */
     struct Groups
     {
       std::vector<int> aggregate, patch;

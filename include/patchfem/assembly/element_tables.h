@@ -34,6 +34,11 @@ namespace PatchFEM
     /** Geometry functions at the support points of the shape functions, [shape][geometry]. */
     std::vector<double> support_geometry_values;
 
+    /// The shape function whose node is a vertex of the cell, [vertex]; empty if one has none.
+    std::vector<int> vertex_shapes;
+    /// Functions of degree 1, one for each vertex, at the support points of the shape functions, [shape][vertex].
+    std::vector<double> linear_values;
+
     int n_faces           = 0;
     int n_face_quadrature = 0; ///< the same for every face
 

@@ -78,11 +78,18 @@ namespace PatchFEM
     CoefficientField with_copies(const CoefficientField &field) const;
     FaceTerms        with_copies(const FaceTerms &terms) const;
 
-    /** Modes for multigrid at the positions of the nodes: a constant for each component. */
+    /** Modes for multigrid at the positions of the nodes, with linear_embedding(): a constant for each component. */
     NearNullSpace constants() const;
 
     /** The same for elasticity: translations and rotations; a component for each dimension. */
     NearNullSpace rigid_body_modes() const;
+
+    /**
+     * The functions of degree 1 that this space has, with all its constraints; null where its degree is 1, on several
+     * ranks, and if an element has no nodes at the vertices. They are continuous where the functions of the space are:
+     * where vertices hang, the lines of the space give their values from the cell that they hang on.
+     */
+    std::shared_ptr<const LinearEmbedding> linear_embedding() const;
 
     /** The cells of each node before constraints are resolved, for integrate(); made when they are first asked for. */
     const RowCells &node_cells() const;

@@ -50,22 +50,47 @@ namespace PatchFEM
     require(near_null.n_unknowns() == A.n_rows(), "A near-null space of ", near_null.n_unknowns(),
             " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
-    aggregation.know_points(near_null.dim(), near_null.points());
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale   = 0.;
     compute_null_scale(A);
 
-    const int     n_modes = near_null.n_modes();
+    const int     n_modes   = near_null.n_modes();
+    const auto    embedding = usable_embedding(near_null);
     Array<double> modes;
     modes.copy_from(A.backend(), near_null.array());
+    if (embedding == nullptr)
+      aggregation.know_points(near_null.dim(), near_null.points());
     const auto aggregate = [&](const unsigned int index, Level &level) {
-      level.aggregates = aggregation.aggregate(index, *level.A);
+      level.aggregates = aggregation.aggregate(index - (embedding ? 1 : 0), *level.A);
       report(index, "aggregates");
     };
-    build(A, n_modes, aggregate, [&](const unsigned int index, Level &level) {
+    build(A, embedding, n_modes, aggregate, [&](const unsigned int index, Level &level) {
       const SlicedEllpackMatrix<Number> &matrix       = *level.A;
       const int                          n_components = matrix.block_rows();
+      if (level.embedding)
+      {
+        const auto at_vertices = [&](const int n_values, const Array<double> &values) {
+          return choose(A.backend(),
+                        [&](auto where) { return multigrid::at_nodes(where, embedding->nodes, n_values, values); });
+        };
+        modes = at_vertices(n_components * n_modes, modes);
+        aggregation.know_points(near_null.dim(), at_vertices(near_null.dim(), near_null.points()));
+        for (auto v = null_vectors.begin(); v != null_vectors.end(); ++v)
+        {
+          Vector<double> w = restricted(level, n_components, false, *v);
+          for (auto other = null_vectors.begin(); other != v; ++other)
+          {
+            Vector<double> u(A.backend());
+            u.array().copy_from(A.backend(), *other);
+            w.add(-w.dot(u), u);
+          }
+          w *= 1. / w.l2_norm();
+          *v = std::move(w.array());
+        }
+        report(index, "modes");
+        return;
+      }
       choose(A.backend(), [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
       level.tentative.compute(level.aggregates, modes, n_components, n_modes);
       if (level.aggregates.stretched())
@@ -97,8 +122,10 @@ namespace PatchFEM
     null_scale   = other.null_scale;
     compute_null_scale(A);
     const auto &finest = *other.levels.front();
+    // Behind an embedding, whose unknowns are components, come those of modes.
+    const auto &aggregated = *other.levels[finest.embedding && other.n_levels() > 1 ? 1 : 0];
     build(
-        A, finest.has_coarse ? finest.coarsening.prolongator().block_columns() : 1,
+        A, finest.embedding, aggregated.has_coarse ? aggregated.coarsening.prolongator().block_columns() : 1,
         [&](const unsigned int index, Level &level) { level.aggregates = std::move(other.levels[index]->aggregates); },
         [&](const unsigned int index, Level &level) {
           level.tentative = std::move(other.levels[index]->tentative);
@@ -110,10 +137,11 @@ namespace PatchFEM
   /** The levels; @p aggregate and @p find_modes (index, level) give one aggregates and tentative prolongator. */
   template <typename Number>
   template <typename Aggregate, typename FindModes>
-  void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number> &A,
-                                   const int                          n_modes,
-                                   const Aggregate                   &aggregate,
-                                   const FindModes                   &find_modes)
+  void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number>            &A,
+                                   const std::shared_ptr<const LinearEmbedding> &embedding,
+                                   const int                                     n_modes,
+                                   const Aggregate                              &aggregate,
+                                   const FindModes                              &find_modes)
   {
     levels.clear();
     single_finest.reset();
@@ -137,18 +165,24 @@ namespace PatchFEM
           report(index, "inverse");
           return;
         }
-        aggregate(index, level);
+        if (index == 0)
+          level.embedding = embedding;
+        if (!level.embedding)
+          aggregate(index, level);
         compute_smoother<Number>(level, *level.A, level);
         report(index, "smoother");
-        const int n_aggregates = level.aggregates.n_aggregates();
+        const int n_aggregates = level.n_coarse_nodes();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
           return;
         const int n_nodes = matrix->n_rows() / matrix->block_rows();
         require(n_aggregates < n_nodes, "coarsening stalls: ", n_aggregates, " aggregates of ", n_nodes, " nodes.");
         find_modes(index, level);
-        level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        if (level.embedding)
+          level.coarsening.reinit(*matrix, *level.embedding);
+        else
+          level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");
-        level.coarsening.compute(*matrix, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        level.compute_coarse();
         settle_null_vectors(level);
         add_settled(level);
         report(index, "values");
@@ -179,12 +213,31 @@ namespace PatchFEM
         report(index, level.smoother == nullptr ? "inverse" : "smoother");
         if (!level.has_coarse)
           return;
-        level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+        level.compute_coarse();
         add_settled(level);
         report(index, "values");
       });
     }
     choose_cycle();
+  }
+
+  template <typename Number>
+  std::shared_ptr<const LinearEmbedding> AMGHierarchy<Number>::usable_embedding(const NearNullSpace &near_null) const
+  {
+    const auto &embedding = near_null.embedding();
+    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || embedding->n_vertices() == 0)
+      return nullptr;
+    const int n_components = near_null.n_unknowns() / embedding->pattern.n_rows;
+    for (const Array<double> &v : null_vectors) // a rotation is not of degree 1 on curved cells
+    {
+      const double difference = choose(v.backend(), [&](auto where) {
+        const Array<double> w = multigrid::at_nodes(where, embedding->nodes, n_components, v);
+        return multigrid::embedded_difference(where, *embedding, n_components, w, v).l2_norm();
+      });
+      if (!(difference < 1e-6))
+        return nullptr;
+    }
+    return embedding;
   }
 
   template <typename Number>
@@ -201,7 +254,23 @@ namespace PatchFEM
   Vector<double>
   AMGHierarchy<Number>::restricted(const Level &level, const int n_modes, const bool weights, const Array<double> &v)
   {
-    return choose(level.A->backend(), [&](auto where) {
+    const Backend &place = level.A->backend();
+    Vector<double> result(place);
+    if (level.embedding && !weights)
+      result.array() =
+          choose(place, [&](auto where) { return multigrid::at_nodes(where, level.embedding->nodes, n_modes, v); });
+    else if (level.embedding)
+    {
+      Vector<double> fine(place);
+      Vector<Number> from(place), to(place, level.coarsening.coarse_matrix().n_rows());
+      fine.array().copy_from(place, v);
+      from.copy_from(fine);
+      level.coarsening.restrictor().vmult(to, from);
+      result.copy_from(to);
+    }
+    if (level.embedding)
+      return result;
+    return choose(place, [&](auto where) {
       return multigrid::restricted(where, level.aggregates, level.tentative.values(), level.A->block_rows(), n_modes,
                                    weights, v);
     });
@@ -242,8 +311,9 @@ namespace PatchFEM
     if (smoothing.smoother == nullptr)
     {
       const bool   stretched = level.aggregates.stretched();
-      const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched);
-      const double range     = parameters.range_on(stretched);
+      const int    degree    = level.embedding ? level.embedding->degree : 1;
+      const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched, degree);
+      const double range     = parameters.range_on(stretched, degree);
       if (parameters.smoother == AMGSmoother::patch)
         smoothing.smoother =
             std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
@@ -404,12 +474,17 @@ namespace PatchFEM
       s.n_rows          = level->A->n_rows();
       s.block_size      = level->A->block_rows();
       s.n_nonzeros      = level->A->n_nonzero_elements();
-      s.n_aggregates    = level->has_coarse ? level->aggregates.n_aggregates() : 0;
+      s.n_aggregates    = level->has_coarse ? level->n_coarse_nodes() : 0;
       s.n_dropped_modes = level->tentative.n_dropped();
       s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
       s.memory          = memory_consumption_of(level->coarsening, level->tentative, level->diagonal, level->inverse,
                                                 level->aggregates, level->x, level->b, level->r, level->x_2, level->b_2);
-      s.single          = std::is_same<Number, float>::value;
+      if (level->embedding)
+      {
+        s.embedded_degree = level->embedding->degree;
+        s.memory += level->embedding->memory_consumption();
+      }
+      s.single = std::is_same<Number, float>::value;
       if (level->smoother != nullptr)
         s.memory += level->smoother->memory_consumption();
       if (single_finest != nullptr && result.empty())

@@ -119,6 +119,37 @@ namespace PatchFEM::multigrid
     return result;
   }
 
+  template <>
+  Array<double> at_nodes(Here, const Array<int> &nodes, const int n_values, const Array<double> &values)
+  {
+    Array<double> result(nodes.backend(), nodes.size() * n_values);
+    for_all(nodes.backend(), result.size(),
+            [=, nodes = nodes.data(), from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              to[i] = from[std::int64_t(nodes[i / n_values]) * n_values + i % n_values];
+            });
+    return result;
+  }
+
+  template <>
+  Vector<double> embedded_difference(
+      Here, const LinearEmbedding &embedding, const int n_c, const Array<double> &coarse, const Array<double> &fine)
+  {
+    Vector<double> result(fine.backend(), fine.size());
+    for_all(fine.backend(), fine.size(),
+            [=, P = embedding.pattern.view(), values = embedding.values.data(), w = coarse.data(), v = fine.data(),
+             to = result.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+              const std::int64_t i = unknown / n_c, a = unknown % n_c, begin = P.row_offsets[i];
+              const std::int64_t length = P.row_offsets[i + 1] - begin;
+              double             sum    = -v[unknown];
+              for (std::int64_t p = 0; p < length; ++p)
+                for (int b = 0; b < n_c; ++b)
+                  sum += values[(begin * n_c + a * length + p) * n_c + b] *
+                         w[std::int64_t(P.columns[begin + p]) * n_c + b];
+              to[unknown] = sum;
+            });
+    return result;
+  }
+
   template <typename Number, typename Where>
   bool couples(Where, const SlicedEllpackMatrix<Number> &A, const Array<double> &vector)
   {
@@ -421,6 +452,51 @@ namespace PatchFEM
     }
     if (nodes != nullptr)
       of_ranks->rows_of_P.update(*nodes, 0, nc, nm, place, P_values.data());
+    multiply(where, A, P_values, tentative.dropped());
+  }
+
+  template <typename Number>
+  template <typename Where>
+  void SmoothedAggregation<Number>::compute_on(Where                              where,
+                                               const SlicedEllpackMatrix<Number> &A,
+                                               const LinearEmbedding             &embedding)
+  {
+    const Backend &place = A.backend();
+    const int      nc    = P.block_rows();
+    Array<Number>  P_values(place, embedding.values.size());
+    Array<int>     dropped(place, P.n_columns() / nc); // constrained components of vertices
+    if constexpr (std::is_same<Number, double>::value)
+      P_values.copy_from(place, embedding.values);
+    else
+      launch(place, [&](const Here here) {
+        kernels::convert(here, P_values.size(), embedding.values.data(), P_values.data());
+      });
+    // A vertex has the value of its own unknown; of a constrained one the row is zero.
+    for_all(place, dropped.size(),
+            [=, pattern = P_pattern.view(), nodes = embedding.nodes.data(), values = embedding.values.data(),
+             dropped = dropped.data()] PATCHFEM_DEVICE(const std::int64_t j) {
+              const std::int64_t begin  = pattern.row_offsets[nodes[j]];
+              const int          length = static_cast<int>(pattern.row_offsets[nodes[j] + 1] - begin);
+              const int         *first  = pattern.columns + begin;
+              const int          p      = static_cast<int>(kernels::lower_bound(first, first + length, int(j)) - first);
+              dropped[j]                = 0;
+              for (int a = 0; a < nc; ++a)
+                if (values[(begin * nc + std::int64_t(a) * length + p) * nc + a] == 0.)
+                  dropped[j] |= 1 << a;
+            });
+    multiply(where, A, P_values, dropped);
+  }
+
+  template <typename Number>
+  template <typename Where>
+  void SmoothedAggregation<Number>::multiply(Where                              where,
+                                             const SlicedEllpackMatrix<Number> &A,
+                                             Array<Number>                     &P_values,
+                                             const Array<int>                  &dropped_modes)
+  {
+    const Backend           &place = A.backend();
+    const int                nc = P.block_rows(), nm = P.block_columns();
+    const Partitioner *const nodes = of_ranks ? A.partitioner().get() : nullptr;
 
     const kernels::CoarseningView<Number> all     = view(A, P_values.data());
     const SparsityView                    pattern = all.P;
@@ -478,7 +554,7 @@ namespace PatchFEM
       launch(place, [&](const Here here) { kernels::coarse_matrix(here, all, rows); });
     }
     for_all(place, n_slots(C, all.C_width),
-            [=, width = all.C_width, dropped = tentative.dropped().data()] PATCHFEM_DEVICE(const std::int64_t index) {
+            [=, width = all.C_width, dropped = dropped_modes.data()] PATCHFEM_DEVICE(const std::int64_t index) {
               const BlockOfSlice at(index, C.slice_height, width);
               if (at.row >= C.n_rows || at.p >= C.row_lengths[at.row])
                 return;
@@ -562,6 +638,8 @@ namespace PatchFEM
   template void SmoothedAggregation<Number>::compute_on(                                               \
       Here, const SlicedEllpackMatrix<Number> &, const AggregateLists &, const TentativeProlongator &, \
       const PreconditionBlockJacobi<Number> &, const LargestEigenvalue<Number> &);                     \
+  template void SmoothedAggregation<Number>::compute_on(Here, const SlicedEllpackMatrix<Number> &,     \
+                                                        const LinearEmbedding &);                      \
   template void DenseInverse<Number>::compute_on(Here, const SlicedEllpackMatrix<Number> &,            \
                                                  const std::vector<Array<double>> &, double);
 

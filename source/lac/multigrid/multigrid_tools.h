@@ -40,6 +40,15 @@ namespace PatchFEM::multigrid
                             bool                  weights,
                             const Array<double>  &v);
 
+  /** Rows nodes[k] of @p values, [node][n_values]. */
+  template <typename Where>
+  Array<double> at_nodes(Where, const Array<int> &nodes, int n_values, const Array<double> &values);
+
+  /** P w - v */
+  template <typename Where>
+  Vector<double>
+  embedded_difference(Where, const LinearEmbedding &P, int n_c, const Array<double> &w, const Array<double> &v);
+
   /** Whether a node with entries of @p v couples with other nodes of @p A. */
   template <typename Number, typename Where>
   bool couples(Where, const SlicedEllpackMatrix<Number> &A, const Array<double> &v);

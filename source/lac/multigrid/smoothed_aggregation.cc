@@ -76,15 +76,42 @@ namespace PatchFEM
       P_pattern     = compress(place, n_nodes, n_aggregates,
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});
     }
+    plan_products(A, n_modes);
+  }
+
+  template <typename Number>
+  void SmoothedAggregation<Number>::reinit(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding)
+  {
+    const Backend &place = A.backend();
+    require(A.partitioner() == nullptr && A.block_columns() == A.block_rows() &&
+                embedding.pattern.n_rows * A.block_rows() == A.n_rows(),
+            "An embedding of ", embedding.pattern.n_rows, " nodes does not fit a matrix of ", A.n_rows(), " rows.");
+    of_ranks.reset();
+    omega.reinit(place, 0);
+    whole_pattern       = CompressedPattern();
+    P_pattern.n_rows    = embedding.pattern.n_rows;
+    P_pattern.n_columns = embedding.pattern.n_columns;
+    P_pattern.width     = embedding.pattern.width;
+    P_pattern.offsets.copy_from(place, embedding.pattern.offsets);
+    P_pattern.columns.copy_from(place, embedding.pattern.columns);
+    plan_products(A, A.block_rows());
+  }
+
+  /** The patterns of R, A P and the coarse matrix from that of P. */
+  template <typename Number>
+  void SmoothedAggregation<Number>::plan_products(const SlicedEllpackMatrix<Number> &A, const int n_modes)
+  {
+    const Backend &place        = A.backend();
+    const int      n_components = A.block_rows(), n_nodes = P_pattern.n_rows, n_coarse = P_pattern.n_columns;
     P.reinit(place, P_pattern.view(), n_components, n_modes);
-    product_pattern = compress(place, n_nodes, n_aggregates, kernels::ProductRows{A.view(), P_pattern.view()});
+    product_pattern = compress(place, n_nodes, n_coarse, kernels::ProductRows{A.view(), P_pattern.view()});
     {
       const CompressedPattern transposed =
           choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       R.reinit(place, transposed.view(), n_modes, n_components);
       R_width = transposed.width;
     }
-    coarse_pattern = compress(place, n_aggregates, n_aggregates, kernels::CoarseRows{R.view(), product_pattern.view()});
+    coarse_pattern = compress(place, n_coarse, n_coarse, kernels::CoarseRows{R.view(), product_pattern.view()});
     const int first_row =
         choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
     require(first_row == INT_MAX,
@@ -207,6 +234,12 @@ namespace PatchFEM
                     std::size_t(aggregates.n_aggregates()) * P.block_columns() * P.block_columns(),
             "A prolongator along short edges needs the modes of the next level.");
     choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
+  }
+
+  template <typename Number>
+  void SmoothedAggregation<Number>::compute(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding)
+  {
+    choose(A.backend(), [&](auto where) { compute_on(where, A, embedding); });
   }
 
   template <typename Number>

@@ -44,7 +44,11 @@ namespace PatchFEM
     }
   };
 
-  /** The levels of smoothed aggregation and their cycle. The finest matrix must outlive it. Errors name the level. */
+  /**
+   * The levels of smoothed aggregation and their cycle. Where the near-null space knows the embedding of degree 1, that is
+   * the step from the finest level to the next, and aggregates begin there, but with the smoother patch, which needs them
+   * on all levels. The finest matrix must outlive it. Errors name the level.
+   */
   template <typename Number>
   class AMGHierarchy
   {
@@ -131,15 +135,26 @@ namespace PatchFEM
 
     struct Level : Smoothing<Number>
     {
-      const SlicedEllpackMatrix<Number> *A = nullptr;
-      AggregateLists                     aggregates;
-      TentativeProlongator               tentative;
-      SmoothedAggregation<Number>        coarsening;
-      DenseInverse<Number>               inverse;
-      std::vector<Array<double>>         settled; ///< null vectors that are held on the next level
-      bool                               has_coarse = false;
-      mutable Vector<Number>             x, b;     ///< none on the finest level
-      mutable Vector<Number>             x_2, b_2; ///< of a W-cycle's second visit
+      const SlicedEllpackMatrix<Number>     *A = nullptr;
+      std::shared_ptr<const LinearEmbedding> embedding; ///< in place of the two that follow
+      AggregateLists                         aggregates;
+      TentativeProlongator                   tentative;
+      SmoothedAggregation<Number>            coarsening;
+      DenseInverse<Number>                   inverse;
+      std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
+      bool                                   has_coarse = false;
+      mutable Vector<Number>                 x, b;     ///< none on the finest level
+      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
+
+      int n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
+
+      void compute_coarse()
+      {
+        if (embedding)
+          coarsening.compute(*A, *embedding);
+        else
+          coarsening.compute(*A, aggregates, tentative, this->diagonal, this->lambda);
+      }
     };
 
     AMGParameters                       parameters;
@@ -159,8 +174,14 @@ namespace PatchFEM
     }
 
     template <typename Aggregate, typename FindModes>
-    void
-    build(const SlicedEllpackMatrix<Number> &A, int n_modes, const Aggregate &aggregate, const FindModes &find_modes);
+    void build(const SlicedEllpackMatrix<Number>            &A,
+               const std::shared_ptr<const LinearEmbedding> &embedding,
+               int                                           n_modes,
+               const Aggregate                              &aggregate,
+               const FindModes                              &find_modes);
+
+    /** That of @p near_null if it serves. */
+    std::shared_ptr<const LinearEmbedding> usable_embedding(const NearNullSpace &near_null) const;
 
     /** @p smoothing of @p A, the matrix of @p level in its own or another number type. */
     template <typename SmootherNumber>
@@ -168,7 +189,7 @@ namespace PatchFEM
                           const SlicedEllpackMatrix<SmootherNumber> &A,
                           Smoothing<SmootherNumber>                 &smoothing) const;
 
-    /** See multigrid::restricted(). */
+    /** See multigrid::restricted(); of an embedding P they are v at the vertices, and P^T v for @p weights. */
     static Vector<double> restricted(const Level &level, int n_modes, bool weights, const Array<double> &v);
 
     void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);

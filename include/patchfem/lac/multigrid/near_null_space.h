@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/base/array.h>
+#include <patchfem/lac/multigrid/linear_embedding.h>
 
+#include <memory>
 #include <vector>
 
 namespace PatchFEM
 {
   /**
    * Modes of (nearly) no energy, which the coarse levels of smoothed aggregation must represent: B, a row of n_modes
-   * entries for every unknown, [node][component][mode]. Where it knows the positions of the nodes, aggregates follow
-   * the shape of cells (see MISAggregation).
+   * entries for every unknown, [node][component][mode], and what else is known of the space that a matrix is of. Where
+   * these are the positions of the nodes, aggregates follow the shape of cells (see MISAggregation), and where it is the
+   * embedding of degree 1, that is the first transfer of multigrid.
    */
   class NearNullSpace
   {
@@ -45,9 +47,16 @@ namespace PatchFEM
     const Array<double> &points() const { return node_points; }
     int                  dim() const { return n_coordinates; }
 
+    /** Null where it is not known, or degree 1 is all there is. */
+    const std::shared_ptr<const LinearEmbedding> &embedding() const { return linear; }
+
+    void set_embedding(std::shared_ptr<const LinearEmbedding> embedding) { linear = std::move(embedding); }
+
   private:
     int           modes_per_unknown = 0, n_coordinates = 0;
     Array<double> values, node_points;
+
+    std::shared_ptr<const LinearEmbedding> linear;
 
     void set_points(int dim, const Array<double> &points);
   };

@@ -4,6 +4,7 @@
 #include <patchfem/lac/graph/aggregate_lists.h>
 #include <patchfem/lac/matrix/compressed_pattern.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/multigrid/linear_embedding.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 
@@ -76,7 +77,12 @@ namespace PatchFEM
                  const PreconditionBlockJacobi<Number> &D_inverse,
                  const LargestEigenvalue<Number>       &lambda);
 
-    /** The same by one side (multigrid_steps.h). */
+    /** A step with this P in place of aggregates, on one rank. */
+    void reinit(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
+    void compute(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
+
+    // The same by one side (multigrid_steps.h).
+
     template <typename Where>
     void compute_on(Where,
                     const SlicedEllpackMatrix<Number>     &A,
@@ -84,6 +90,13 @@ namespace PatchFEM
                     const TentativeProlongator            &tentative,
                     const PreconditionBlockJacobi<Number> &D_inverse,
                     const LargestEigenvalue<Number>       &lambda);
+
+    template <typename Where>
+    void compute_on(Where, const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
+
+    /** P, R and the coarse matrix of P's values in scalar rows; 1 on the diagonal of modes that are dropped, [node] bits. */
+    template <typename Where>
+    void multiply(Where, const SlicedEllpackMatrix<Number> &A, Array<Number> &P_values, const Array<int> &dropped);
 
     const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
@@ -110,6 +123,7 @@ namespace PatchFEM
     Array<double>               omega;
 
     void reinit_on_ranks(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
+    void plan_products(const SlicedEllpackMatrix<Number> &A, int n_modes);
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM
