@@ -156,10 +156,21 @@ namespace cases
                                                     const double                   share)
   {
     PatchFEM::Array<std::int64_t> weights = PatchFEM::choose(all.backend(), [&](auto where) {
-      return PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim}, {least, most, share});
+      return PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim, dim}, {least, most, share});
     });
     all.backend().synchronize();
     return weights;
+  }
+
+  /** Points with the metrics of @p A (graph_tools::with_metric()). */
+  inline PatchFEM::Array<double> with_metric(const PatchFEM::SlicedEllpackMatrix<double> &A,
+                                             const int                                    dim,
+                                             const PatchFEM::Array<double>               &points,
+                                             std::int64_t                                &n_anisotropic)
+  {
+    return PatchFEM::choose(A.backend(), [&](auto where) {
+      return PatchFEM::graph_tools::with_metric(where, A, {points.data(), dim, dim}, n_anisotropic);
+    });
   }
 
   inline Lists to_lists(const PatchFEM::Adjacency &graph)

@@ -125,6 +125,30 @@ namespace
     return cases::expand<double>(pattern, block_size, block_size, 3);
   }
 
+  /** One of an operator that is the same in all directions: couplings 1 / d^2 along the axes, and hardly any others. */
+  HostCSR<double>
+  isotropic_matrix(const Lists &graph, const int block_size, const int dim, const std::vector<double> &points)
+  {
+    const int       n = static_cast<int>(graph.size()) * block_size;
+    HostCSR<double> result{n, n, {0}, {}, {}};
+    for (int unknown = 0; unknown < n; ++unknown)
+    {
+      const int                           i = unknown / block_size, a = unknown % block_size;
+      std::vector<std::pair<int, double>> row(1, {unknown, 1.});
+      for (const int j : graph[i])
+      {
+        int n_different = 0;
+        for (int d = 0; d < dim; ++d)
+          n_different += points[i * dim + d] != points[j * dim + d];
+        row.emplace_back(j * block_size + a, (n_different == 1 ? -1. : -1e-9) / squared_distance(points, dim, i, j));
+        row[0].second -= row.back().second;
+      }
+      std::sort(row.begin(), row.end());
+      result.append_row(row);
+    }
+    return result;
+  }
+
   /** Aggregates of the first two levels, whose coarse matrix is only a place here. */
   struct TwoLevels
   {
@@ -139,7 +163,7 @@ namespace
               const int                  dim,
               const std::vector<double> &points)
     {
-      matrix.reinit(backend, matrix_of(graph, block_size), block_size, block_size);
+      matrix.reinit(backend, isotropic_matrix(graph, block_size, dim, points), block_size, block_size);
       aggregation.know_points(dim, Array<double>(backend, points));
       fine   = aggregation.aggregate(0, matrix).aggregate_of_node().to_vector();
       n_fine = aggregation.levels()[0].n_aggregates();
@@ -171,6 +195,85 @@ TEST_P(ShortEdgesTest, StretchedGridByEye)
     Adjacency untouched;
     EXPECT_FALSE(find_short_edges(graph, dim, points, 3., untouched));
   }
+}
+
+namespace
+{
+  /** Couplings of a grid: entry(dx, dy) of neighbours, dx and dy in {-1, 0, 1}, and the diagonal of rows without sum. */
+  template <typename Entry>
+  HostCSR<double> grid_matrix(const int n, const Entry &entry)
+  {
+    HostCSR<double> result{n * n, n * n, {0}, {}, {}};
+    for (int i = 0; i < n * n; ++i)
+    {
+      std::vector<std::pair<int, double>> row;
+      double                              sum = 0.;
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx)
+        {
+          const int x = i % n + dx, y = i / n + dy;
+          if (x < 0 || x >= n || y < 0 || y >= n || (dx == 0 && dy == 0) || entry(dx, dy) == 0.)
+            continue;
+          row.emplace_back(y * n + x, entry(dx, dy));
+          sum += std::abs(entry(dx, dy));
+        }
+      row.emplace_back(i, sum);
+      std::sort(row.begin(), row.end());
+      result.append_row(row);
+    }
+    return result;
+  }
+} // namespace
+
+TEST_P(ShortEdgesTest, MetricsByEye)
+{
+  const Array<double> points(backend(), positions(3, 3, 1, 2, {1., 1.}));
+  const auto          metrics = [&](const auto &entry, const std::int64_t expected) {
+    SlicedEllpackMatrix<double> matrix(backend(), grid_matrix(3, entry));
+    std::int64_t                n      = -1;
+    const std::vector<double>   result = cases::with_metric(matrix, 2, points, n).to_vector();
+    EXPECT_EQ(n, expected);
+    EXPECT_EQ(result.size(), 45u);
+    return std::vector<double>(result.begin() + 20, result.begin() + 25); // of the node in the middle
+  };
+  const auto near = [](const std::vector<double> &a, const std::vector<double> &b) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_NEAR(a[i], b[i], 1e-10) << i;
+  };
+  // Couplings of K = diag(1, 1 / 100), whose ends have the half of both; of K = 1; and so little that it does not count.
+  near(metrics([](const int dx, const int dy) { return dx * dy != 0 ? 0.
+                                                       : dx != 0    ? -1.
+                                                                    : -.01; }, 9),
+       {1., 1., 1., 0., 100.});
+  near(metrics([](const int dx, const int dy) { return dx * dy != 0 ? 0. : -1.; }, 0), {1., 1., 1., 0., 1.});
+  near(metrics([](const int dx, const int dy) { return dx * dy != 0 ? 0.
+                                                       : dx != 0    ? -1.
+                                                                    : -.6; }, 0),
+       {1., 1., 1., 0., 1.});
+  // Turned by 45 degrees: 1 along (1, 1) and 1 / 100 along (1, -1). The middles of sides have both, corners one.
+  near(metrics([](const int dx, const int dy) { return dx * dy == 0  ? 0.
+                                                       : dx * dy > 0 ? -1.
+                                                                     : -.01; }, 9),
+       {1., 1., 50.5, -49.5, 50.5});
+}
+
+TEST_P(ShortEdgesTest, AggregatesFollowStrongCouplings)
+{
+  constexpr int  n = 12;
+  MISAggregation aggregation;
+  aggregation.know_points(2, Array<double>(backend(), positions(n, n, 1, 2, {1., 1.})));
+  const SlicedEllpackMatrix<double> matrix(backend(), grid_matrix(n, [](const int dx, const int dy) {
+                                             return dx * dy != 0 ? 0. : dx != 0 ? -1. : -1e-3;
+                                           }));
+  const AggregateLists              lists     = aggregation.aggregate(0, matrix);
+  const std::vector<int>            aggregate = lists.aggregate_of_node().to_vector();
+  std::map<int, std::set<int>>      lines;
+  for (int i = 0; i < n * n; ++i)
+    lines[aggregate[i]].insert(i / n);
+  EXPECT_TRUE(lists.stretched());
+  EXPECT_LE(2 * lines.size(), aggregate.size());
+  for (const auto &[number, its] : lines)
+    EXPECT_EQ(its.size(), 1u) << number;
 }
 
 TEST_P(ShortEdgesTest, CubesKeepAll)

@@ -67,11 +67,13 @@ namespace PatchFEM
   bool find_short_edges(
       const Adjacency &graph, const int dim, const Array<double> &points, const double factor, Adjacency &result)
   {
-    require(points.size() == std::size_t(graph.n_nodes()) * dim && points.backend() == graph.backend(),
+    const int width = graph.n_nodes() > 0 ? static_cast<int>(points.size() / graph.n_nodes()) : dim;
+    require(points.size() == std::size_t(graph.n_nodes()) * width && points.backend() == graph.backend() &&
+                (width == dim || width == dim + dim * (dim + 1) / 2),
             "The positions of nodes do not fit the nodes of a graph.");
     return choose(graph.backend(), [&](auto where) {
       using namespace graph_tools;
-      const NodePoints at{points.data(), dim};
+      const NodePoints at{points.data(), dim, width};
       Array<double>    nearest;
       if (static_cast<double>(nearest_neighbours(where, graph, nullptr, at, factor, nearest)) <
           least_stretched_share * graph.n_nodes())

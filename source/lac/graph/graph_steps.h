@@ -308,26 +308,131 @@ namespace PatchFEM::graph_tools
   find_centroids(Here, const Array<int> &group_offsets, const Array<int> &group_nodes, const NodePoints &at)
   {
     const std::size_t n = group_offsets.size() - 1;
-    Array<double>     centroids(group_nodes.backend(), n * at.dim);
+    Array<double>     centroids(group_nodes.backend(), n * at.width);
     for_all(centroids.backend(), n,
             [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
              centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
-              for (int d = 0; d < at.dim; ++d)
+              for (int d = 0; d < at.width; ++d)
               {
                 double sum = 0.;
                 for (int k = offsets[g]; k < offsets[g + 1]; ++k)
-                  sum += at.points[std::int64_t(nodes[k]) * at.dim + d];
-                centroids[g * at.dim + d] = sum / (offsets[g + 1] - offsets[g]);
+                  sum += at.points[std::int64_t(nodes[k]) * at.width + d];
+                centroids[g * at.width + d] = sum / (offsets[g + 1] - offsets[g]);
               }
             });
     centroids.backend().synchronize();
     return centroids;
   }
 
-#define INSTANTIATE(Number)                                                                          \
-  template Array<int>    coupled_rows(Here, const SlicedEllpackMatrix<Number> &);                    \
-  template Array<double> diagonal_norms(Here, const SlicedEllpackMatrix<Number> &);                  \
-  template Adjacency     edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &, \
+  namespace
+  {
+    /// Of an ellipsoid with axes 2 : 1, and of eigenvalues that are not to be negative by more than rounding.
+    constexpr double least_anisotropy = 4., most_anisotropy = 1e8;
+
+    /** Eigenvalues of the symmetric matrix @p K and eigenvectors, the columns of @p V, by Jacobi's rotations. */
+    PATCHFEM_INLINE void diagonalise(const int n, double (&K)[3][3], double (&V)[3][3])
+    {
+      for (int a = 0; a < n; ++a)
+        for (int b = 0; b < n; ++b)
+          V[a][b] = a == b;
+      for (int sweep = 0; sweep < 8; ++sweep)
+        for (int p = 0; p < n; ++p)
+          for (int q = p + 1; q < n; ++q)
+            if (K[p][q] != 0.)
+            {
+              const double theta = 0.5 * (K[q][q] - K[p][p]) / K[p][q];
+              const double t     = (theta < 0. ? -1. : 1.) / (std::fabs(theta) + std::sqrt(theta * theta + 1.)),
+                           c = 1. / std::sqrt(t * t + 1.), s = t * c;
+              for (int a = 0; a < n; ++a)
+              {
+                const double x = K[a][p], y = K[a][q];
+                K[a][p] = c * x - s * y;
+                K[a][q] = s * x + c * y;
+              }
+              for (int a = 0; a < n; ++a)
+              {
+                const double x = K[p][a], y = K[q][a];
+                K[p][a]        = c * x - s * y;
+                K[q][a]        = s * x + c * y;
+                const double v = V[a][p], w = V[a][q];
+                V[a][p] = c * v - s * w;
+                V[a][q] = s * v + c * w;
+              }
+            }
+    }
+  } // namespace
+
+  template <typename Number, typename Where>
+  Array<double>
+  with_metric(Where, const SlicedEllpackMatrix<Number> &matrix, const NodePoints &at, std::int64_t &n_anisotropic)
+  {
+    const int           n = matrix.n_rows() / matrix.block_rows(), dim = at.dim, width = dim + dim * (dim + 1) / 2;
+    Array<double>       result(matrix.backend(), std::size_t(n) * width);
+    Array<int>          counts(matrix.backend(), n);
+    Array<std::int64_t> offsets;
+    for_all(
+        matrix.backend(), n,
+        [=, A = matrix.view(), result = result.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          const double *const x       = at.points + i * at.width;
+          double *const       to      = result + i * width;
+          const int           row     = static_cast<int>(i);
+          double              K[3][3] = {}, V[3][3], size = 0., trace = 0.;
+          for (int k = 0; k < A.row_lengths[row]; ++k)
+          {
+            const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
+            double              coupling = 0.;
+            for (int c = 0; c < A.block_rows; ++c)
+              coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
+            for (int a = 0; a < dim; ++a)
+            {
+              for (int b = 0; b < dim; ++b)
+                K[a][b] += coupling * (y[a] - x[a]) * (y[b] - x[b]);
+              size += std::fabs(coupling) * (y[a] - x[a]) * (y[a] - x[a]);
+            }
+          }
+          for (int a = 0; a < dim; ++a)
+            trace += K[a][a];
+          for (int a = 0; a < dim; ++a)
+            for (int b = 0; b < dim; ++b)
+              K[a][b] = trace < 0. ? -K[a][b] : K[a][b];
+          diagonalise(dim, K, V);
+          double least = K[0][0], most = K[0][0];
+          for (int a = 1; a < dim; ++a)
+          {
+            least = K[a][a] < least ? K[a][a] : least;
+            most  = K[a][a] > most ? K[a][a] : most;
+          }
+          const bool counts_here =
+              std::fabs(trace) > 1e-2 * size && least > -1e-2 * most && most > least_anisotropy * least;
+          counts[i] = counts_here;
+          for (int a = 0; a < dim; ++a)
+            to[a] = x[a];
+          int m = dim;
+          for (int a = 0; a < dim; ++a)
+            for (int b = a; b < dim; ++b, ++m)
+            {
+              double sum = a == b;
+              if (counts_here)
+              {
+                sum = 0.;
+                for (int e = 0; e < dim; ++e)
+                {
+                  const double floor = most / most_anisotropy;
+                  sum += V[a][e] * V[b][e] * most / (K[e][e] > floor ? K[e][e] : floor);
+                }
+              }
+              to[m] = sum;
+            }
+        });
+    n_anisotropic = scan(counts, offsets);
+    return result;
+  }
+
+#define INSTANTIATE(Number)                                                                                          \
+  template Array<double> with_metric(Here, const SlicedEllpackMatrix<Number> &, const NodePoints &, std::int64_t &); \
+  template Array<int>    coupled_rows(Here, const SlicedEllpackMatrix<Number> &);                                    \
+  template Array<double> diagonal_norms(Here, const SlicedEllpackMatrix<Number> &);                                  \
+  template Adjacency     edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &,                 \
                                       const Array<double> &, double);
   INSTANTIATE(float)
   INSTANTIATE(double)

@@ -54,22 +54,37 @@ namespace PatchFEM::graph_tools
     }
   } // namespace
 
+  /** Positions of nodes and, if they are wider than those, how distances are measured there, see with_metric(). */
   struct NodePoints
   {
-    const double *points; ///< [node][dim]
-    int           dim;
+    const double *points; ///< [node][width]: dim coordinates, and the upper triangle of a metric
+    int           dim, width;
 
     PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
     {
+      const double *const x = points + i * width, *const y = points + j * width;
       double sum = 0.;
       for (int d = 0; d < dim; ++d)
-      {
-        const double step = points[i * dim + d] - points[j * dim + d];
-        sum += step * step;
-      }
+        for (int e = d; e < (width > dim ? dim : d + 1); ++e)
+        {
+          const int    m      = dim + d * dim - d * (d - 1) / 2 + e - d;
+          const double metric = width > dim ? 0.5 * (x[m] + y[m]) : 1.;
+          sum += (d == e ? 1. : 2.) * metric * (x[d] - y[d]) * (x[e] - y[e]);
+        }
       return sum;
     }
   };
+
+  /**
+   * The points of the rows of @p A and behind each a metric M, in which distances are short where the matrix couples. As
+   * sum_j A_ij q(x_j) = -div K grad q integral(phi_i) for quadratic q, of linear elements, K is -1/2 sum_j tr(A_ij) d d^T
+   * with d = x_j - x_i to a factor, and M = lambda_max(K) K^-1. Where eigenvalues of K are within a factor of 4, and where
+   * the sum says nothing, as at vertices of elements of degree 2 whose functions have no integral, it is the identity.
+   * @p at is of columns; @p n_anisotropic counts the other nodes.
+   */
+  template <typename Number, typename Where>
+  Array<double>
+  with_metric(Where, const SlicedEllpackMatrix<Number> &A, const NodePoints &at, std::int64_t &n_anisotropic);
 
   /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
   template <typename Rows, typename Where>

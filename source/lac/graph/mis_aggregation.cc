@@ -104,10 +104,12 @@ namespace PatchFEM
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
     const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries;
+    if (distances_count && depth == 0)
+      find_metric(A);
     Adjacency  shorts; // with those to nodes of other ranks
     const bool by_distance =
         distances_count &&
-        (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, points, factor, shorts)
+        (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, width, points, factor, shorts)
                           : find_short_edges(all, n_coordinates, points, factor, strong));
     if (by_distance && ranks != nullptr)
       strong = choose(A.backend(), [&](auto where) { return graph_tools::without_ghosts(where, shorts); });
@@ -121,7 +123,7 @@ namespace PatchFEM
       {
         const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, depth == 0 ? 4 : 3);
         weights = choose(A.backend(), [&](auto where) {
-          return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates},
+          return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates, width},
                                                  {least, most, line_share});
         });
       }
@@ -139,7 +141,7 @@ namespace PatchFEM
     if (n_coordinates > 0)
       points = choose(A.backend(), [&](auto where) {
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
-                                           {points.data(), n_coordinates});
+                                           {points.data(), n_coordinates, width});
       });
     edges_across.emplace_back();
     if (ranks != nullptr)
@@ -161,6 +163,8 @@ namespace PatchFEM
       return result;
     const Adjacency &own = aggregations[level - 1].aggregate_graph();
     result->levels_above = level;
+    result->width        = width;
+    result->points       = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
     result->graph_above =
         rank_edges::of_all_ranks(nodes, own, rank_edges::across(own.backend(), nodes, edges_across[level - 1]));
     return result;
@@ -169,7 +173,30 @@ namespace PatchFEM
   void MISAggregation::know_points(const int dim, const Array<double> &node_points)
   {
     n_coordinates = node_points.empty() ? 0 : dim;
+    if (levels_above > 0 && width > n_coordinates) // gathered, with the same positions
+      return;
+    width = n_coordinates;
     points.copy_from(node_points.backend(), node_points);
+  }
+
+  template <typename Number>
+  void MISAggregation::find_metric(const SlicedEllpackMatrix<Number> &A)
+  {
+    const Partitioner *const ranks = A.partitioner().get();
+    Array<double>            here;
+    if (ranks != nullptr)
+      here = rank_edges::with_ghosts(A.backend(), *ranks, points, n_coordinates);
+    std::int64_t  counts[2]   = {0, A.n_rows() / A.block_rows()};
+    Array<double> with_metric = choose(A.backend(), [&](auto where) {
+      return graph_tools::with_metric(
+          where, A, {ranks != nullptr ? here.data() : points.data(), n_coordinates, n_coordinates}, counts[0]);
+    });
+    if (ranks != nullptr)
+      ranks->communicator().sum(counts, 2);
+    if (static_cast<double>(counts[0]) < graph_tools::least_stretched_share * static_cast<double>(counts[1]))
+      return;
+    points.swap(with_metric);
+    width = n_coordinates + n_coordinates * (n_coordinates + 1) / 2;
   }
 
   template AggregateLists MISAggregation::aggregate_level(unsigned int, const SlicedEllpackMatrix<float> &);

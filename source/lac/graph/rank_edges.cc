@@ -88,16 +88,17 @@ namespace PatchFEM::rank_edges
                   const Adjacency     &own,
                   const Adjacency     &across,
                   const int            dim,
+                  const int            width,
                   const Array<double> &points,
                   const double         factor,
                   Adjacency           &result)
   {
     const Communicator &ranks = nodes.communicator();
     const Backend      &place = own.backend();
-    const Array<double> here  = with_ghosts(place, nodes, points, dim);
+    const Array<double> here  = with_ghosts(place, nodes, points, width);
     return choose(place, [&](auto where) {
       using namespace graph_tools;
-      const NodePoints   at{here.data(), dim};
+      const NodePoints   at{here.data(), dim, width};
       Array<double>      nearest;
       const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, own, &across, at, factor, nearest));
       if (static_cast<double>(n_stretched) < least_stretched_share * static_cast<double>(nodes.n_global()))

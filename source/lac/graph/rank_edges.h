@@ -23,12 +23,13 @@ namespace PatchFEM::rank_edges
 
   /**
    * find_short_edges() of the graph that @p own and @p across are together; all ranks find some or none does. @p points
-   * are those of owned nodes.
+   * are those of owned nodes, [node][width].
    */
   bool find_short(const Partitioner   &nodes,
                   const Adjacency     &own,
                   const Adjacency     &across,
                   int                  dim,
+                  int                  width,
                   const Array<double> &points,
                   double               factor,
                   Adjacency           &result);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lac/graph/graph_tools.h"
 #include "multigrid_tools.h"
 
 #include <patchfem/kernels/blas1.h>
@@ -56,7 +57,7 @@ namespace PatchFEM
     compute_null_scale(A);
 
     const int     n_modes   = near_null.n_modes();
-    const auto    embedding = usable_embedding(near_null);
+    const auto    embedding = usable_embedding(A, near_null);
     Array<double> modes;
     modes.copy_from(A.backend(), near_null.array());
     if (embedding == nullptr)
@@ -222,7 +223,8 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  std::shared_ptr<const LinearEmbedding> AMGHierarchy<Number>::usable_embedding(const NearNullSpace &near_null) const
+  std::shared_ptr<const LinearEmbedding> AMGHierarchy<Number>::usable_embedding(const SlicedEllpackMatrix<Number> &A,
+                                                                                const NearNullSpace &near_null) const
   {
     const auto &embedding = near_null.embedding();
     if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || embedding->n_vertices() == 0)
@@ -237,6 +239,12 @@ namespace PatchFEM
       if (!(difference < 1e-6))
         return nullptr;
     }
+    std::int64_t n_anisotropic = 0; // which a smoother of points cannot leave to degree 1
+    choose(A.backend(), [&](auto where) {
+      graph_tools::with_metric(where, A, {near_null.points().data(), near_null.dim(), near_null.dim()}, n_anisotropic);
+    });
+    if (n_anisotropic > graph_tools::least_stretched_share * embedding->pattern.n_rows)
+      return nullptr;
     return embedding;
   }
 

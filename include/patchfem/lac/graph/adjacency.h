@@ -62,7 +62,8 @@ namespace PatchFEM
   /**
    * The short edges of @p graph, with their weights: d_ij <= @p factor max(reach_i, reach_j), d the distance of nodes
    * at @p points, [node][dim], and reach that to the nearest neighbour, or less at ends of lines. Entries of a matrix
-   * may tell nothing of the shape of stretched cells, as of needles of trilinear hexahedra; positions always do.
+   * may tell nothing of the shape of stretched cells, as of needles of trilinear hexahedra; positions always do. Behind
+   * each position may stand the upper triangle of the metric M of distances, d_ij^2 = d^T (M_i + M_j) / 2 d.
    *
    * Returns false, and leaves @p result alone, if these are all edges, or if less than 5 % of the nodes have most of
    * their neighbours farther away than @p factor times the nearest: cells of random shape leave no edges out.

@@ -24,7 +24,9 @@ namespace PatchFEM
    *
    * Where positions of the nodes are known, aggregates grow along short edges only (find_short_edges()), on every level
    * anew, the finest one too unless there is a strength threshold: coarse nodes are at the centroids of their
-   * aggregates, and their graph is that of all edges.
+   * aggregates, and their graph is that of all edges. Where the matrix couples much more in one direction than in another
+   * on 5 % of the nodes, as with tensors, edges are measured in its metric (graph_tools::with_metric()), which aggregates
+   * have the mean of.
    *
    * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
    * it is decided which edges are short, and prolongators are smoothed along them.
@@ -68,7 +70,11 @@ namespace PatchFEM
     unsigned int                       levels_above = 0;  ///< of the hierarchy that gather() continues
     Adjacency                          graph_above;       ///< of the aggregates of the last of these
     int                                n_coordinates = 0; ///< 0: positions are not known
-    Array<double>                      points;            ///< of the nodes of the next level, [node][n_coordinates]
+    int                                width         = 0; ///< n_coordinates, or more where there is a metric
+    Array<double>                      points;            ///< of the nodes of the next level, [node][width]
+
+    template <typename Number>
+    void find_metric(const SlicedEllpackMatrix<Number> &A);
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);
