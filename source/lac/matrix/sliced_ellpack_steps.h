@@ -120,22 +120,32 @@ namespace PatchFEM
       // All columns in their order, some rows at once: each probe of a search would wait for a line of its own. Padding
       // repeats the last column of its row, so that the first block found is the diagonal one, or padding, which is 0.
       constexpr int n_at_once = 32;
-      for_all(result.backend(), (A.n_rows + n_at_once - 1) / n_at_once, [=](const std::int64_t piece) {
-        const int  first = static_cast<int>(piece) * n_at_once, n_here = std::min(n_at_once, A.n_rows - first);
-        const bool in_one = first % A.slice_height + n_here <= A.slice_height;
-        int        found[n_at_once];
-        for (int r = 0; r < n_here; ++r)
-          found[r] = in_one ? -1 : A.find_block(first + r, first + r);
-        for (int k = in_one ? A.slice_width(first / A.slice_height) : 0; k-- > 0;)
-        {
-          const int *columns = A.columns + A.block_index(first, k);
-          for (int r = 0; r < n_here; ++r)
-            found[r] = columns[r] == first + r ? k : found[r];
-        }
-        for (int r = 0; r < n_here; ++r)
-          for (int a = 0; a < A.block_rows; ++a)
-            copy(first + r, a, found[r]);
-      });
+      for_all(result.backend(), (A.n_rows + n_at_once - 1) / n_at_once,
+              [=, blocks = result.data()](const std::int64_t piece) {
+                const int  first = static_cast<int>(piece) * n_at_once, n_here = std::min(n_at_once, A.n_rows - first);
+                const bool in_one = first % A.slice_height + n_here <= A.slice_height;
+                int        found[n_at_once];
+                for (int r = 0; r < n_here; ++r)
+                  found[r] = in_one ? -1 : A.find_block(first + r, first + r);
+                for (int k = in_one ? A.slice_width(first / A.slice_height) : 0; k-- > 0;)
+                {
+                  const int *columns = A.columns + A.block_index(first, k);
+                  for (int r = 0; r < n_here; ++r)
+                    found[r] = columns[r] == first + r ? k : found[r];
+                }
+                if (in_one && A.block_rows == 1) // many entries are waited for at once
+                {
+                  const Number *const values = A.values + A.block_index(first, 0);
+                  Number              here[n_at_once];
+                  for (int r = 0; r < n_here; ++r)
+                    here[r] = found[r] < 0 ? Number(0) : values[std::int64_t(found[r]) * A.slice_height + r];
+                  std::copy_n(here, n_here, blocks + first);
+                  return;
+                }
+                for (int r = 0; r < n_here; ++r)
+                  for (int a = 0; a < A.block_rows; ++a)
+                    copy(first + r, a, found[r]);
+              });
 #endif
     }
   } // namespace internal
