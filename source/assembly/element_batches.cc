@@ -291,9 +291,7 @@ namespace PatchFEM
 
   Array<double> ElementBatches::node_points() const
   {
-    Array<int>    n_cells_of;
-    Array<double> result =
-        choose(place, [&](auto where) { return BatchSteps<decltype(where)>::node_points(*this, n_cells_of); });
+    Array<double> result = choose(place, [&](auto where) { return BatchSteps<decltype(where)>::node_points(*this); });
     place.synchronize();
     return result;
   }

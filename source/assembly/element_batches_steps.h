@@ -32,8 +32,8 @@ namespace PatchFEM
   template <typename Where>
   struct BatchSteps
   {
-    /** See ElementBatches::node_points(); also how many cells each node has. */
-    static Array<double> node_points(const ElementBatches &elements, Array<int> &n_cells_of);
+    /** See ElementBatches::node_points(); also, if wanted, how many cells each node has. */
+    static Array<double> node_points(const ElementBatches &elements, Array<int> *n_cells_of = nullptr);
 
     /** Chooses the window and numbers the nodes along the curve, inside of windows by falling lengths. */
     static void order_nodes(ElementBatches                       &elements,
@@ -175,39 +175,48 @@ namespace PatchFEM
   } // namespace
 
   template <typename Where>
-  Array<double> BatchSteps<Where>::node_points(const ElementBatches &elements, Array<int> &n_cells_of)
+  Array<double> BatchSteps<Where>::node_points(const ElementBatches &elements, Array<int> *const n_cells_of)
   {
     const Backend    &place = elements.place;
     const BatchesView all   = elements.view();
     const int         dim = elements.dim, n_nodes = elements.n_node;
     Array<int>        first_cells(place, n_nodes);
     Array<double>     result(place, std::size_t(n_nodes) * dim);
-    n_cells_of.reinit(place, n_nodes);
-    n_cells_of.set_zero();
-    int *const first_cell = first_cells.data();
+    int *const        first_cell = first_cells.data();
+    if (n_cells_of != nullptr)
+    {
+      n_cells_of->reinit(place, n_nodes);
+      n_cells_of->set_zero();
+    }
     for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) { first_cell[i] = INT_MAX; });
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
-              [=, batch = all.batch[b], n_cells_of = n_cells_of.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int node = batch.nodes[i];
-                kernels::atomic_min(first_cell + node,
-                                    batch.first_cell + static_cast<int>(i / batch.reference.n_shape));
+      for_all(
+          place, all.batch[b].n_cells,
+          [=, batch = all.batch[b],
+           n_cells_of = n_cells_of != nullptr ? n_cells_of->data() : nullptr] PATCHFEM_DEVICE(const std::int64_t cell) {
+            const int n = batch.reference.n_shape;
+            for (int s = 0; s < n; ++s)
+            {
+              const int node = batch.nodes[cell * n + s];
+              kernels::atomic_min(first_cell + node, batch.first_cell + static_cast<int>(cell));
+              if (n_cells_of != nullptr)
                 kernels::atomic_increment(n_cells_of + node);
-              });
+            }
+          });
     // A node's first cell says where it is.
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(
-          place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
-          [=, batch = all.batch[b], points = all.points, result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-            const ReferenceView &r    = batch.reference;
-            const std::int64_t   cell = i / r.n_shape;
-            if (first_cell[batch.nodes[i]] != batch.first_cell + cell)
-              return;
-            for (int a = 0; a < dim; ++a)
-              result[std::int64_t(batch.nodes[i]) * dim + a] =
-                  coordinate(points, dim, a, batch.geometry + cell * r.n_geometry, r.n_geometry,
-                             r.support_geometry_values + i % r.n_shape * r.n_geometry);
-          });
+      for_all(place, all.batch[b].n_cells,
+              [=, batch = all.batch[b], points = all.points,
+               result = result.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+                const ReferenceView &r = batch.reference;
+                for (int s = 0; s < r.n_shape; ++s)
+                {
+                  const std::int64_t node = batch.nodes[cell * r.n_shape + s];
+                  for (int a = 0; a < dim && first_cell[node] == batch.first_cell + cell; ++a)
+                    result[node * dim + a] = coordinate(points, dim, a, batch.geometry + cell * r.n_geometry,
+                                                        r.n_geometry, r.support_geometry_values + s * r.n_geometry);
+                }
+              });
     return result;
   }
 
@@ -224,7 +233,7 @@ namespace PatchFEM
     int *const           order = all_order.data();
     std::uint64_t *const keys  = all_keys.data();
     {
-      const Array<double> points = node_points(elements, lengths);
+      const Array<double> points = node_points(elements, &lengths);
       for_all(place, n_nodes,
               [=, n_cells_of = lengths.data(), x = points.data()] PATCHFEM_DEVICE(const std::int64_t i) {
                 order[i] = static_cast<int>(i);

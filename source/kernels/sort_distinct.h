@@ -26,14 +26,12 @@ namespace PatchFEM::kernels
     }
   }
 
-  /** Sorts @p n different values. */
-  inline void sort_distinct(int *const values, const int n)
+  /** The same for any @p n; @p values are sorted, too, or not. */
+  inline void sort_distinct(int *const values, const int n, int *const out)
   {
-    if (n > most_ranked)
-      return std::sort(values, values + n);
-    int list[most_ranked + padding_of_ranks];
-    std::copy_n(values, n, list);
-    std::fill_n(list + n, padding_of_ranks, 0);
-    write_by_rank(list, n, values);
+    if (n <= most_ranked)
+      return write_by_rank(values, n, out);
+    std::sort(values, values + n);
+    std::copy_n(values, n, out);
   }
 } // namespace PatchFEM::kernels

@@ -5,6 +5,8 @@
 #include "kernels/unique_rows.h"
 #include <patchfem/kernels/matrix_views.h>
 
+#include <utility>
+
 /** @file What nodes and groups of nodes touch in a graph. The group of a node is a number or -1. */
 namespace PatchFEM::kernels
 {
@@ -131,5 +133,30 @@ namespace PatchFEM::kernels
       if (team.rank() == 0)
         inside[i] = own;
     }
+  };
+
+  /** On the host: TouchedGroups with the weights of the edges that lead there. */
+  struct WeighedGroups : TouchedGroups
+  {
+    int            n_groups;
+    std::int64_t  *inside; ///< [group]; as above
+    Workspace<int> sums = {};
+
+    /** [group], of the edges of a group to it; at -1 to nodes without one. */
+    int *sum() const { return sums(std::size_t(n_groups) + 1) + 1; }
+
+    template <typename Emit>
+    void visit(const int i, int, int, const Emit &emit) const
+    {
+      int *const sum = this->sum();
+      sum[-1]        = 0;
+      for_each_edge(i, 0, 1, [&](const int g, const std::int64_t e) {
+        sum[g] += graph.weight(e);
+        emit(g != i ? g : -1);
+      });
+      inside[i] = take(i);
+    }
+
+    int take(const int g) const { return std::exchange(sum()[g], 0); }
   };
 } // namespace PatchFEM::kernels

@@ -12,13 +12,14 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 /**
  * @file
  * Rows of patterns and graphs as the distinct values of lists. A type of lists has visit(i, rank, size, emit), which
- * calls emit for the share of member @p rank of a team of @p size in list i; values come in any order, and negative ones
- * do not count. team_size and table_size are what the device takes for a list: one with more distinct values than
+ * calls emit for the share of member @p rank of a team of @p size in list i; values come in any order, and -1 is none.
+ * team_size and table_size are what the device takes for a list: one with more distinct values than
  * table_size - team_size is visited several times. Rows of n_kept values at most are found once there, longer ones a
  * second time when they are written.
  */
@@ -158,50 +159,111 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** The pattern whose row i has the distinct values of list i, which are below @p n_values, ascending. */
+  /**
+   * Plain data that lists on the host work with, zeros at first; each thread has a copy of the lists, and a copy has data
+   * of its own. A page of zeros takes no memory until it is written, so that threads together need one entry for each
+   * index, not each of them, where their rows use indices near each other.
+   */
+  template <typename T>
+  class Workspace
+  {
+  public:
+    Workspace() = default;
+    Workspace(const Workspace &) {}
+
+    /** Of @p n entries, which the first call makes. */
+    T *operator()(const std::size_t n) const
+    {
+      if (memory == nullptr)
+        memory.reset(static_cast<T *>(std::calloc(std::max<std::size_t>(n, 1), sizeof(T))));
+      if (memory == nullptr)
+        throw std::bad_alloc();
+      return memory.get();
+    }
+
+  private:
+    struct Free
+    {
+      void operator()(T *const pointer) const { std::free(pointer); }
+    };
+    mutable std::unique_ptr<T[], Free> memory;
+  };
+
+  struct NoEntry
+  {};
+
+  /**
+   * The pattern whose row i has the distinct values of list i, which are below @p n_values, ascending. @p entries, if
+   * given, become what the thread's copy of @p rows has for each by rows.take(value), which is called for all of a row
+   * after its visit().
+   */
+  template <typename Entry, typename Rows>
+  CompressedPattern unique_rows(
+      Host where, const Backend &place, const int n_rows, const int n_values, const Rows &rows, Array<Entry> *entries)
+  {
+    // Rows in pieces: as their number grows none is moved, and memory that was free before has room for a piece.
+    constexpr std::size_t piece = 1 << 14;
+    struct Share // of a thread: consecutive rows
+    {
+      std::vector<std::vector<int>> values;
+      std::vector<Entry>            entries;
+      std::int64_t                  n = 0;
+    };
+    Array<int>         counts(place, n_rows);
+    std::vector<Share> shares(max_threads());
+    on_all_threads([&](const int thread, const int n_threads) {
+      const Workspace<int> last_rows, distinct;
+      int *const           last_row = last_rows(std::size_t(n_values) + 1) + 1; // [value]: the last that has it, from 1
+      int *const           values   = distinct(std::size_t(n_values) + padding_of_ranks);
+      const Rows           lists    = rows; // of this thread, so that no store can change it
+      Share               &share    = shares[thread];
+      const int            begin    = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
+      const int            end      = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
+      for (int i = begin; i < end; ++i)
+      {
+        int n        = 0;
+        last_row[-1] = i + 1;
+        lists.visit(i, 0, 1, [&](const int value) { // without a branch: which values are new follows no rule
+          values[n] = value;
+          n += last_row[value] != i + 1;
+          last_row[value] = i + 1;
+        });
+        if (share.values.empty() || share.values.back().capacity() - share.values.back().size() < std::size_t(n))
+        {
+          share.values.emplace_back();
+          share.values.back().reserve(std::max<std::size_t>(n, piece));
+        }
+        std::vector<int> &last = share.values.back();
+        last.resize(last.size() + n);
+        sort_distinct(values, n, last.data() + last.size() - n);
+        if constexpr (!std::is_same_v<Entry, NoEntry>)
+          for (auto value = last.end() - n; value != last.end(); ++value)
+            share.entries.push_back(lists.take(*value));
+        counts.data()[i] = n;
+        share.n += n;
+      }
+    });
+    CompressedPattern         result(where, n_values, counts);
+    std::vector<std::int64_t> starts(1, 0);
+    for (const Share &share : shares)
+      starts.push_back(starts.back() + share.n);
+    if (entries != nullptr)
+      entries->reinit(place, result.columns.size());
+    parallel_for(where, static_cast<std::int64_t>(shares.size()), [&](const std::int64_t t) {
+      int *to = result.columns.data() + starts[t];
+      for (const std::vector<int> &values : shares[t].values)
+        to = std::copy(values.begin(), values.end(), to);
+      if (entries != nullptr)
+        std::copy(shares[t].entries.begin(), shares[t].entries.end(), entries->data() + starts[t]);
+    });
+    return result;
+  }
+
   template <typename Rows>
   CompressedPattern
   unique_rows(Host where, const Backend &place, const int n_rows, const int n_values, const Rows &rows)
   {
-    Array<int>                    counts(place, n_rows);
-    std::vector<std::vector<int>> found(max_threads()); // by thread, each of which has consecutive rows
-    on_all_threads([&](const int thread, const int n_threads) {
-      // [value]: number of the last row that has it, from 1. A page of zeros takes no memory until it is written, so
-      // that threads together need one entry for each value, not each of them, where rows have values near each other.
-      const std::unique_ptr<int[], decltype(&std::free)> memory(
-          static_cast<int *>(std::calloc(std::max(n_values, 1), sizeof(int))), &std::free);
-      if (memory == nullptr)
-        throw std::bad_alloc();
-      int *const       last_row = memory.get();
-      const Rows       lists    = rows; // of this thread, so that no store can change it
-      std::vector<int> values;
-      const int        begin = static_cast<int>(std::int64_t(n_rows) * thread / n_threads);
-      const int        end   = static_cast<int>(std::int64_t(n_rows) * (thread + 1) / n_threads);
-      for (int i = begin; i < end; ++i)
-      {
-        const std::size_t first = values.size();
-        lists.visit(i, 0, 1, [&](const int value) {
-          if (value >= 0 && last_row[value] != i + 1)
-          {
-            last_row[value] = i + 1;
-            values.push_back(value);
-          }
-        });
-        sort_distinct(values.data() + first, static_cast<int>(values.size() - first));
-        counts.data()[i] = static_cast<int>(values.size() - first);
-      }
-      found[thread].swap(values);
-    });
-    CompressedPattern  result(where, n_values, counts);
-    std::vector<int *> starts(1, result.columns.data());
-    for (const std::vector<int> &values : found)
-      starts.push_back(starts.back() + values.size());
-#ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1)
-#endif
-    for (std::size_t t = 0; t < found.size(); ++t)
-      std::copy(found[t].begin(), found[t].end(), starts[t]);
-    return result;
+    return unique_rows<NoEntry>(where, place, n_rows, n_values, rows, static_cast<Array<NoEntry> *>(nullptr));
   }
 
   template <typename Rows>

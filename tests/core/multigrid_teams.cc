@@ -169,7 +169,15 @@ TEST(Teams, CoarseningIsThatOfTheHost)
     step.reinit(A, aggregates, nm);
     step.compute(A, aggregates, tentative, diagonal, lambda);
 
-    auto                                 view     = step.view(A, nullptr);
+    auto view = step.view(A, nullptr);
+    // The host has neither pattern where it makes the coarse matrix by rows.
+    const int               n_coarse = aggregates.n_aggregates();
+    const CompressedPattern AP =
+        kernels::unique_rows(Host(), host, n_nodes, n_coarse, kernels::ProductRows{{view.A, view.P}, 0});
+    view.AP = AP.view();
+    const CompressedPattern RAP =
+        kernels::unique_rows(Host(), host, n_coarse, n_coarse, kernels::CoarseRows{{view.R, view.AP}});
+    view.C_pattern                                = RAP.view();
     const double                         omega    = 1.5 / lambda.value();
     const std::size_t                    n_values = view.P.row_offsets[n_nodes] * nc * nm;
     std::vector<double>                  expected = cases::not_a_number<double>(n_values), P = expected;

@@ -99,11 +99,12 @@ namespace PatchFEM
     /** The first block of a row whose column is not below @p wanted. */
     PATCHFEM_INLINE int lower_bound(const int row, const int wanted) const
     {
-      int first = 0, last = row_lengths[row];
+      const int *const list  = columns + block_index(row, 0);
+      int              first = 0, last = row_lengths[row];
       while (first < last)
       {
         const int middle = (first + last) / 2;
-        if (column(row, middle) < wanted)
+        if (list[std::int64_t(middle) * slice_height] < wanted)
           first = middle + 1;
         else
           last = middle;

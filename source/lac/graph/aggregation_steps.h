@@ -105,21 +105,33 @@ namespace PatchFEM
       return {graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
     }
 
-    /** Which groups touch which: the graph without weights, and nothing inside. */
+    /** Which groups touch which: on the device without weights, and nothing inside, on the host with all of it. */
     void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
       const Backend               &place   = groups.group.backend();
       const int                    n       = groups.n_groups;
       const kernels::TouchedGroups touched = touched_groups(graph, groups);
       CompressedPattern            pattern;
+      Array<int>                   weights;
+#if defined(__CUDACC__)
       launch(place, [&](const Here where) { pattern = kernels::unique_rows(where, place, n, n, touched); });
-      result.graph.reinit(std::move(pattern.offsets), std::move(pattern.columns), Array<int>());
       result.inside.release();
+#else
+      result.inside.reinit(place, n);
+      launch(place, [&](const Here where) {
+        const kernels::WeighedGroups rows{touched, n, result.inside.data()};
+        pattern = kernels::unique_rows(where, place, n, n, rows, &weights);
+      });
+#endif
+      result.graph.reinit(std::move(pattern.offsets), std::move(pattern.columns), std::move(weights));
     }
 
     /** The weights of that graph, and what is inside of groups. */
-    void weigh_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    void weigh_group_graph([[maybe_unused]] const AdjacencyView &graph,
+                           [[maybe_unused]] const Groups        &groups,
+                           [[maybe_unused]] GroupGraph          &result)
     {
+#if defined(__CUDACC__)
       const Backend &place = groups.group.backend();
       Array<int>     weights(place, result.graph.neighbours().size());
       result.inside.reinit(place, groups.n_groups);
@@ -127,6 +139,7 @@ namespace PatchFEM
                                      result.inside.data()};
       launch(place, [&](const Here where) { kernels::team_for(where, groups.n_groups, body); });
       result.graph.set_weights(std::move(weights));
+#endif
     }
 
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)

@@ -26,10 +26,10 @@ namespace PatchFEM::graph_tools
 
     PATCHFEM_INLINE bool operator()(const int i, const int j) const
     {
-      if (j == i || j >= rows.n_rows() || !coupled[j])
-        return false;
-      if (threshold == 0.)
-        return true;
+      // Without branches, as far as it goes: to count takes half as long.
+      const bool inside = j < rows.n_rows(), couple = (j != i) & inside & (coupled[inside ? j : i] != 0);
+      if (threshold == 0. || !couple)
+        return couple;
       const double a = rows.squared_norm(i, j), b = rows.squared_norm(j, i);
       return (a > b ? a : b) > threshold * threshold * (1. + 1e-6) * (norms[i] * norms[j]);
     }
@@ -157,8 +157,11 @@ namespace PatchFEM::graph_tools
   {
     return kept(A.backend(), A.n_rows() / A.block_rows(),
                 [rows = kernels::SlicedEllpackRows<Number>{A.view()}, coupled = coupled.data(), norms = norms.data(),
-                 square = threshold * threshold * no_tie] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
+                 square = threshold * threshold * no_tie,
+                 first  = A.extents().n_interior] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
                   const int row = static_cast<int>(i);
+                  if (row < first) // reads no ghost
+                    return;
                   for (int k = rows.A.lower_bound(row, rows.A.n_rows); coupled[i] && k < rows.A.row_lengths[row]; ++k)
                   {
                     const int j = rows.A.column(row, k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/list_by_key.h"
 #include "kernels/run.h"
 #include "kernels/structure_bodies.h"
 
@@ -34,11 +35,12 @@ namespace PatchFEM::graph_tools
     /** For steps: @p nodes by @p group, ascending in each, those without one (-1) last; @p offsets [group + 1]. */
     inline void sort_by_group(const Array<int> &group, const int n_groups, Array<int> &offsets, Array<int> &nodes)
     {
-      const Backend       &place = group.backend();
-      const std::int64_t   n     = group.size();
-      Array<std::uint64_t> sorted(place, n);
+      const Backend     &place = group.backend();
+      const std::int64_t n     = group.size();
       nodes.reinit(place, n);
       offsets.reinit(place, std::size_t(n_groups) + 1);
+#if defined(__CUDACC__)
+      Array<std::uint64_t> sorted(place, n);
       std::uint64_t *const keys = sorted.data();
       for_all(place, n, [=, group = group.data(), nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         keys[i]  = static_cast<std::uint64_t>(group[i] >= 0 ? group[i] : n_groups);
@@ -51,6 +53,16 @@ namespace PatchFEM::graph_tools
       for_all(place, std::int64_t(n_groups) + 1, [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         offsets[i] = static_cast<int>(kernels::lower_bound(keys, keys + n, static_cast<std::uint64_t>(i)) - keys);
       });
+#else
+      launch(place, [&](Here) {
+        std::vector<int> starts(std::size_t(n_groups) + 2);
+        kernels::list_by_key(n_groups + 1, starts.data(), nodes.data(), [=, group = group.data()](const auto &use) {
+          for (std::int64_t i = 0; i < n; ++i)
+            use(group[i] >= 0 ? group[i] : n_groups, static_cast<int>(i));
+        });
+        std::copy_n(starts.data(), n_groups + 1, offsets.data());
+      });
+#endif
     }
   } // namespace
 
@@ -62,15 +74,22 @@ namespace PatchFEM::graph_tools
 
     PATCHFEM_INLINE double squared_distance(const std::int64_t i, const std::int64_t j) const
     {
-      const double *const x = points + i * width, *const y = points + j * width;
+      const double *const a = points + i * width, *const b = points + j * width;
       double sum = 0.;
-      for (int d = 0; d < dim; ++d)
-        for (int e = d; e < (width > dim ? dim : d + 1); ++e)
-        {
-          const int    m      = dim + d * dim - d * (d - 1) / 2 + e - d;
-          const double metric = width > dim ? 0.5 * (x[m] + y[m]) : 1.;
-          sum += (d == e ? 1. : 2.) * metric * (x[d] - y[d]) * (x[e] - y[e]);
-        }
+      // A loop of a length that the compiler does not know takes longer, and this is called for every edge.
+      if (width == dim)
+      {
+        if (dim > 0)
+          sum += (a[0] - b[0]) * (a[0] - b[0]);
+        if (dim > 1)
+          sum += (a[1] - b[1]) * (a[1] - b[1]);
+        if (dim > 2)
+          sum += (a[2] - b[2]) * (a[2] - b[2]);
+        return sum;
+      }
+      for (int d = 0, m = dim; d < dim; ++d)
+        for (int e = d; e < dim; ++e, ++m)
+          sum += (d == e ? 0.5 : 1.) * (a[m] + b[m]) * (a[d] - b[d]) * (a[e] - b[e]);
       return sum;
     }
   };

@@ -41,9 +41,17 @@ namespace PatchFEM::rank_edges
   template <typename T>
   Array<T> with_ghosts(const Backend &place, const Partitioner &nodes, const Array<T> &values, const int width = 1)
   {
-    std::vector<T> of_all = values.to_vector();
-    of_all.resize(std::size_t(nodes.n_local()) * width);
-    nodes.update_ghosts(of_all.data(), width);
-    return Array<T>(place, of_all);
+    Array<T> result(place, std::size_t(nodes.n_local()) * width);
+    if (!values.empty())
+      memory::copy(place, result.data(), values.backend(), values.data(), values.size() * sizeof(T));
+    if (place.kind() == BackendKind::host)
+      nodes.update_ghosts(result.data(), width);
+    else
+    {
+      std::vector<T> of_all = result.to_vector();
+      nodes.update_ghosts(of_all.data(), width);
+      result.copy_from(of_all.data(), of_all.size());
+    }
+    return result;
   }
 } // namespace PatchFEM::rank_edges

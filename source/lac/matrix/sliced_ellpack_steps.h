@@ -104,15 +104,49 @@ namespace PatchFEM
     template <typename Number>
     void block_diagonal(Here, const SlicedEllpackView<Number> &A, const int block_size, Array<Number> &result)
     {
-      const int n = A.n_rows * A.block_rows;
-      for_all(result.backend(), n, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-        const int i = static_cast<int>(row / A.block_rows), in_block = static_cast<int>(row % A.block_rows);
-        const int k = A.find_block(i, i);
-        const int a = static_cast<int>(row % block_size);
+      // Row a of the diagonal block of block row i, which is its k-th; -1: none.
+      const auto copy = [=, b = A.block_rows, blocks = result.data()] PATCHFEM_DEVICE(const int i, const int a,
+                                                                                      const int k) {
         for (int c = 0; c < block_size; ++c)
-          blocks[std::int64_t(a * block_size + c) * (n / block_size) + row / block_size] =
-              k >= 0 ? A.values[A.value_index(i, k, in_block, in_block - a + c)] : Number(0);
+          blocks[block_size > 1 ? std::int64_t(a * b + c) * A.n_rows + i : std::int64_t(i) * b + a] =
+              k >= 0 ? A.values[A.value_index(i, k, a, block_size > 1 ? c : a)] : Number(0);
+      };
+#if defined(__CUDACC__)
+      for_all(result.backend(), std::int64_t(A.n_rows) * A.block_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+        const int i = static_cast<int>(row / A.block_rows);
+        copy(i, static_cast<int>(row % A.block_rows), A.find_block(i, i));
       });
+#else
+      // All columns in their order, some rows at once: each probe of a search would wait for a line of its own. Padding
+      // repeats the last column of its row, so that the first block found is the diagonal one, or padding, which is 0.
+      constexpr int n_at_once = 32;
+      for_all(result.backend(), (A.n_rows + n_at_once - 1) / n_at_once,
+              [=, blocks = result.data()](const std::int64_t piece) {
+                const int  first = static_cast<int>(piece) * n_at_once, n_here = std::min(n_at_once, A.n_rows - first);
+                const bool in_one = first % A.slice_height + n_here <= A.slice_height;
+                int        found[n_at_once];
+                for (int r = 0; r < n_here; ++r)
+                  found[r] = in_one ? -1 : A.find_block(first + r, first + r);
+                for (int k = in_one ? A.slice_width(first / A.slice_height) : 0; k-- > 0;)
+                {
+                  const int *columns = A.columns + A.block_index(first, k);
+                  for (int r = 0; r < n_here; ++r)
+                    found[r] = columns[r] == first + r ? k : found[r];
+                }
+                if (in_one && A.block_rows == 1) // many entries are waited for at once
+                {
+                  const Number *const values = A.values + A.block_index(first, 0);
+                  Number              here[n_at_once];
+                  for (int r = 0; r < n_here; ++r)
+                    here[r] = found[r] < 0 ? Number(0) : values[std::int64_t(found[r]) * A.slice_height + r];
+                  std::copy_n(here, n_here, blocks + first);
+                  return;
+                }
+                for (int r = 0; r < n_here; ++r)
+                  for (int a = 0; a < A.block_rows; ++a)
+                    copy(first + r, a, found[r]);
+              });
+#endif
     }
   } // namespace internal
 } // namespace PatchFEM

@@ -5,6 +5,7 @@
 
 #include "kernels/coarsening.h"
 #include "kernels/dense_spd.h"
+#include "kernels/list_by_key.h"
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/polynomial.h>
 #include <patchfem/lac/multigrid/dense_inverse.h>
@@ -194,10 +195,11 @@ namespace PatchFEM::multigrid
     CompressedPattern  result;
     result.n_rows    = pattern.n_columns;
     result.n_columns = pattern.n_rows;
-    Array<int>           counts(place, result.n_rows);
-    Array<std::uint64_t> keys(place, n);
     result.columns.reinit(place, n);
     result.offsets.reinit(place, std::size_t(result.n_rows) + 1);
+#if defined(__CUDACC__)
+    Array<int>           counts(place, result.n_rows);
+    Array<std::uint64_t> keys(place, n);
     counts.set_zero();
     // Every (column, row), row by row, and the length of each column.
     for_all(place, pattern.n_rows,
@@ -215,6 +217,19 @@ namespace PatchFEM::multigrid
       kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
       result.width = kernels::maximum(where, result.n_rows, counts.data());
     });
+#else
+    launch(place, [&](Here) {
+      const std::int64_t *const offsets = result.offsets.data();
+      kernels::list_by_key(result.n_rows, result.offsets.data(), result.columns.data(),
+                           [from = pattern.view()](const auto &use) {
+                             for (int i = 0; i < from.n_rows; ++i)
+                               for (std::int64_t e = from.row_offsets[i]; e < from.row_offsets[i + 1]; ++e)
+                                 use(from.columns[e], i);
+                           });
+      for (int i = 0; i < result.n_rows; ++i)
+        result.width = std::max(result.width, static_cast<int>(offsets[i + 1] - offsets[i]));
+    });
+#endif
     return result;
   }
 
@@ -377,23 +392,26 @@ namespace PatchFEM
     /// conjugate gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
     constexpr double omega_factor = 1.5;
 
-    /** Index (slice * width + p) * height + r is block p of row r of a slice: neighbours write to neighbours. */
-    struct BlockOfSlice
+    /** Calls @p body(row, p) for the blocks of @p A, whose rows have at most @p width; neighbours write to neighbours. */
+    template <typename Body>
+    void for_blocks(const Backend &place, const SlicedPatternView &A, const int width, const Body &body)
     {
-      std::int64_t row;
-      int          p;
-
-      PATCHFEM_INLINE BlockOfSlice(const std::int64_t index, const int slice_height, const int width)
-          : row(index / slice_height / width * slice_height + index % slice_height),
-            p(static_cast<int>(index / slice_height % width))
-      {}
-    };
-
-    /** How many there are if all rows are as long as the longest, of @p width. */
-    template <typename Number>
-    std::int64_t n_slots(const SlicedEllpackView<Number> &A, const int width)
-    {
-      return std::int64_t(A.n_slices()) * A.slice_height * width;
+#if defined(__CUDACC__)
+      // Index (slice * width + p) * height + r is block p of row r of a slice.
+      for_all(place, std::int64_t(A.n_slices()) * A.slice_height * width,
+              [=] PATCHFEM_DEVICE(const std::int64_t index) {
+                const std::int64_t row = index / A.slice_height / width * A.slice_height + index % A.slice_height;
+                const int          p   = static_cast<int>(index / A.slice_height % width);
+                if (row < A.n_rows && p < A.row_lengths[row])
+                  body(static_cast<int>(row), p);
+              });
+#else
+      static_cast<void>(width);
+      for_all(place, A.n_rows, [=](const std::int64_t row) {
+        for (int p = 0; p < A.row_lengths[row]; ++p)
+          body(static_cast<int>(row), p);
+      });
+#endif
     }
   } // namespace
 
@@ -409,7 +427,7 @@ namespace PatchFEM
     const Backend           &place  = A.backend();
     const bool               folded = aggregates.stretched();
     const CompressedPattern &whole  = folded ? whole_pattern : P_pattern;
-    const int                nc = P.block_rows(), nm = P.block_columns();
+    const int                nc = R.block_columns(), nm = R.block_rows();
     const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;
     const Array<int> &aggregate_of_node = of_ranks ? of_ranks->aggregate_of_node : aggregates.aggregate_of_node();
     multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
@@ -462,9 +480,9 @@ namespace PatchFEM
                                                const LinearEmbedding             &embedding)
   {
     const Backend &place = A.backend();
-    const int      nc    = P.block_rows();
+    const int      nc    = R.block_columns();
     Array<Number>  P_values(place, embedding.values.size());
-    Array<int>     dropped(place, P.n_columns() / nc); // constrained components of vertices
+    Array<int>     dropped(place, embedding.n_vertices()); // constrained components of vertices
     if constexpr (std::is_same<Number, double>::value)
       P_values.copy_from(place, embedding.values);
     else
@@ -495,86 +513,90 @@ namespace PatchFEM
                                              const Array<int>                  &dropped_modes)
   {
     const Backend           &place = A.backend();
-    const int                nc = P.block_rows(), nm = P.block_columns();
+    const int                nc = R.block_columns(), nm = R.block_rows();
     const Partitioner *const nodes = of_ranks ? A.partitioner().get() : nullptr;
 
-    const kernels::CoarseningView<Number> all     = view(A, P_values.data());
-    const SparsityView                    pattern = all.P;
-    const SlicedEllpackView<Number>       sliced = P.view(), transposed = R.view(), C = all.C;
-    const Number *const                   values = P_values.data();
-    for_all(place, n_slots(sliced, all.P_width), [=, width = all.P_width] PATCHFEM_DEVICE(const std::int64_t index) {
-      const BlockOfSlice at(index, sliced.slice_height, width);
-      if (at.row >= sliced.n_rows || at.p >= pattern.row_offsets[at.row + 1] - pattern.row_offsets[at.row])
-        return;
-      const std::int64_t begin = pattern.row_offsets[at.row];
-      const int          pitch = static_cast<int>(pattern.row_offsets[at.row + 1] - begin) * nm;
-      const Number      *block = values + begin * (nc * nm) + at.p * nm;
-      Number            *to    = sliced.values + sliced.value_index(static_cast<int>(at.row), at.p, 0, 0);
-      for (int a = 0; a < nc; ++a)
-        for (int m = 0; m < nm; ++m, to += sliced.slice_height)
-          *to = block[a * pitch + m];
-    });
-    for_all(place, n_slots(transposed, R_width), [=, width = R_width] PATCHFEM_DEVICE(const std::int64_t index) {
-      const BlockOfSlice at(index, transposed.slice_height, width);
-      if (at.row >= transposed.n_rows || at.p >= transposed.row_lengths[at.row])
-        return;
-      const int          row   = static_cast<int>(at.row);
-      const int          j     = transposed.column(row, at.p);
+    kernels::CoarseningView<Number> all        = view(A, P_values.data());
+    const SparsityView              pattern    = all.P;
+    const SlicedEllpackView<Number> transposed = R.view();
+    const Number *const             values     = P_values.data();
+    for_blocks(place, transposed, R_width, [=] PATCHFEM_DEVICE(const int row, const int p) {
+      const int          j     = transposed.column(row, p);
       const std::int64_t begin = pattern.row_offsets[j];
       const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
       const int          pitch = static_cast<int>(end - first) * nm;
       const Number      *block = values + begin * (nc * nm) + (kernels::lower_bound(first, end, row) - first) * nm;
       for (int m = 0; m < nm; ++m)
         for (int a = 0; a < nc; ++a)
-          transposed.values[transposed.value_index(row, at.p, m, a)] = block[a * pitch + m];
+          transposed.values[transposed.value_index(row, p, m, a)] = block[a * pitch + m];
     });
 
-    // The coarse matrix, its upper half by stretches of A P.
-    if (stretch_entries == 0 && nodes == nullptr)
-      return;
-    Array<Number> product(place, stretch_entries * nc * nm);
-    coarse                = Number(0);
-    const int     n_parts = kernels::n_coarse_parts(where, C.n_rows);
-    Array<double> partial(place, n_parts == 1 ? 0 : n_parts * coarse_pattern.columns.size() * std::size_t(nm) * nm);
-    for (int first = 0; first < n_in_stretches; first += stretch_rows)
-    {
-      const kernels::ProductStretch<Number> rows{first, std::min(n_in_stretches, first + stretch_rows), product.data(),
-                                                 n_parts, partial.data()};
-      launch(place, [&](const Here here) {
-        kernels::matrix_prolongator(here, all, rows);
-        kernels::coarse_matrix(here, all, rows);
-      });
-    }
-    if (nodes != nullptr)
-    {
-      kernels::ProductStretch<Number> rows{n_in_stretches, nodes->n_owned(), product.data(), n_parts, partial.data()};
+    // The coarse matrix, or its upper half by stretches of A P.
+    Array<Number>                   product(place, stretch_entries * nc * nm);
+    const int                       n_parts = kernels::n_coarse_parts(where, R.n_rows() / nm);
+    Array<double>                   partial;
+    kernels::ProductStretch<Number> rows{n_in_stretches, n_in_stretches, product.data(), n_parts, nullptr};
+    const auto                      fetch_product = [&] {
+      rows.last = nodes->n_owned();
       launch(place, [&](const Here here) { kernels::matrix_prolongator(here, all, rows); });
       of_ranks->rows_of_product.update(*nodes, rows.first, nc, nm, place, rows.values);
       rows.last = nodes->n_local();
-      launch(place, [&](const Here here) { kernels::coarse_matrix(here, all, rows); });
+    };
+    if (by_rows)
+    {
+      if (nodes != nullptr)
+        fetch_product();
+      compute_rows(A, all, rows);
     }
-    for_all(place, n_slots(C, all.C_width),
-            [=, width = all.C_width, dropped = dropped_modes.data()] PATCHFEM_DEVICE(const std::int64_t index) {
-              const BlockOfSlice at(index, C.slice_height, width);
-              if (at.row >= C.n_rows || at.p >= C.row_lengths[at.row])
-                return;
-              const int i = static_cast<int>(at.row), column = C.column(i, at.p);
-              if (column == i)
-                for (int m = 0; m < nm; ++m)
-                {
-                  for (int c = 0; c < m; ++c)
-                    C.values[C.value_index(i, at.p, m, c)] = C.values[C.value_index(i, at.p, c, m)];
-                  if ((dropped[i] >> m) & 1)
-                    C.values[C.value_index(i, at.p, m, m)] = Number(1);
-                }
-              else if (column < i)
-              {
-                const int q = C.find_block(column, i);
-                for (int m = 0; m < nm; ++m)
-                  for (int c = 0; c < nm; ++c)
-                    C.values[C.value_index(i, at.p, m, c)] = C.values[C.value_index(column, q, c, m)];
-              }
-            });
+    const SlicedEllpackView<Number> sliced = P.view(), C = coarse.view();
+    for_blocks(place, sliced, all.P_width, [=] PATCHFEM_DEVICE(const int row, const int p) {
+      const std::int64_t begin = pattern.row_offsets[row];
+      const int          pitch = static_cast<int>(pattern.row_offsets[row + 1] - begin) * nm;
+      const Number      *block = values + begin * (nc * nm) + p * nm;
+      Number            *to    = sliced.values + sliced.value_index(row, p, 0, 0);
+      for (int a = 0; a < nc; ++a)
+        for (int m = 0; m < nm; ++m, to += sliced.slice_height)
+          *to = block[a * pitch + m];
+    });
+    if (!by_rows && (stretch_entries > 0 || nodes != nullptr))
+    {
+      coarse = Number(0);
+      if (n_parts > 1)
+        partial.reinit(place, n_parts * coarse_pattern.columns.size() * std::size_t(nm) * nm);
+      for (int first = 0; first < n_in_stretches; first += stretch_rows)
+      {
+        const kernels::ProductStretch<Number> part{first, std::min(n_in_stretches, first + stretch_rows),
+                                                   product.data(), n_parts, partial.data()};
+        launch(place, [&](const Here here) {
+          kernels::matrix_prolongator(here, all, part);
+          kernels::coarse_matrix(here, all, part);
+        });
+      }
+      if (nodes != nullptr)
+      {
+        rows.partial = partial.data();
+        fetch_product();
+        launch(place, [&](const Here here) { kernels::coarse_matrix(here, all, rows); });
+      }
+    }
+    for_blocks(place, C, C_width, [=, dropped = dropped_modes.data()] PATCHFEM_DEVICE(const int i, const int p) {
+      const int column = C.column(i, p);
+      if (column == i)
+        for (int m = 0; m < nm; ++m)
+        {
+          for (int c = 0; c < m; ++c)
+            C.values[C.value_index(i, p, m, c)] = C.values[C.value_index(i, p, c, m)];
+          if ((dropped[i] >> m) & 1)
+            C.values[C.value_index(i, p, m, m)] = Number(1);
+        }
+      else if (column < i)
+      {
+        const int q = C.find_block(column, i);
+        for (int m = 0; m < nm; ++m)
+          for (int c = 0; c < nm; ++c)
+            C.values[C.value_index(i, p, m, c)] = C.values[C.value_index(column, q, c, m)];
+      }
+    });
   }
 
   template <typename Number>

@@ -10,8 +10,11 @@ namespace PatchFEM
   class OfRanks
   {
   public:
-    Array<int> aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
-    GhostRows  rows_of_P, rows_of_product;
+    OfRanks(const Communicator &ranks, const int n_aggregates) : numbers(ranks, n_aggregates) {}
+
+    CoarseNumbers numbers;
+    Array<int>    aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
+    GhostRows     rows_of_P, rows_of_product;
 
     /** Collective: what becomes aggregate_of_node. @p numbers get the aggregates of ghosts. */
     std::vector<int>

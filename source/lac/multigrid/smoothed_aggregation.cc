@@ -63,6 +63,8 @@ namespace PatchFEM
             aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ", n_nodes, " block rows.");
     of_ranks.reset();
     omega.reinit(place, 1);
+    by_rows  = place.kind() != BackendKind::cuda && n_components == 1 && n_modes == 1;
+    complete = false;
     if (A.partitioner() != nullptr)
       return reinit_on_ranks(A, aggregates, n_modes);
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
@@ -88,6 +90,8 @@ namespace PatchFEM
             "An embedding of ", embedding.pattern.n_rows, " nodes does not fit a matrix of ", A.n_rows(), " rows.");
     of_ranks.reset();
     omega.reinit(place, 0);
+    by_rows             = place.kind() != BackendKind::cuda && A.block_rows() == 1;
+    complete            = false;
     whole_pattern       = CompressedPattern();
     P_pattern.n_rows    = embedding.pattern.n_rows;
     P_pattern.n_columns = embedding.pattern.n_columns;
@@ -103,22 +107,72 @@ namespace PatchFEM
   {
     const Backend &place        = A.backend();
     const int      n_components = A.block_rows(), n_nodes = P_pattern.n_rows, n_coarse = P_pattern.n_columns;
-    P.reinit(place, P_pattern.view(), n_components, n_modes);
-    product_pattern = compress(place, n_nodes, n_coarse, kernels::ProductRows{A.view(), P_pattern.view()});
+    n_in_stretches  = n_nodes;
+    product_pattern = compress(place, n_nodes, n_coarse, product_rows(A));
     {
       const CompressedPattern transposed =
           choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       R.reinit(place, transposed.view(), n_modes, n_components);
       R_width = transposed.width;
     }
-    coarse_pattern = compress(place, n_coarse, n_coarse, kernels::CoarseRows{R.view(), product_pattern.view()});
-    const int first_row =
-        choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
-    require(first_row == INT_MAX,
-            "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
-    coarse.reinit(place, coarse_pattern.view(), n_modes, n_modes);
+    finish_patterns(A);
+  }
+
+  /** Without the rows that nobody reads. */
+  template <typename Number>
+  kernels::ProductRows SmoothedAggregation<Number>::product_rows(const SlicedEllpackMatrix<Number> &A) const
+  {
+    return {{A.view(), P_pattern.view()}, by_rows ? n_in_stretches : 0};
+  }
+
+  /** Once those of R and A P are there. */
+  template <typename Number>
+  void SmoothedAggregation<Number>::finish_patterns(const SlicedEllpackMatrix<Number> &A)
+  {
+    const Backend &place = A.backend();
     plan_stretches(A);
+    if (!by_rows)
+    {
+      coarse_pattern = compress(place, R.n_rows() / R.block_rows(), P_pattern.n_columns,
+                                kernels::CoarseRows{R.view(), product_pattern.view()});
+      make_coarse(A, coarse_pattern);
+    }
     place.synchronize();
+  }
+
+  /** P and the coarse matrix, whose @p pattern has the numbers of the others for columns. */
+  template <typename Number>
+  void SmoothedAggregation<Number>::make_coarse(const SlicedEllpackMatrix<Number> &A, const CompressedPattern &pattern)
+  {
+    const Backend &place = A.backend();
+    const auto     check = [&] {
+      const int first_row = choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, pattern); });
+      require(first_row == INT_MAX,
+                  "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
+    };
+    const int n_components = R.block_columns(), n_modes = R.block_rows();
+    complete = true;
+    C_width  = pattern.width;
+    if (of_ranks == nullptr)
+    {
+      check();
+      P.reinit(place, P_pattern.view(), n_components, n_modes);
+      coarse.reinit(place, pattern.view(), n_modes, n_modes);
+      return;
+    }
+    // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
+    const Partitioner &nodes = *A.partitioner();
+    nodes.communicator().together(check);
+    std::vector<Partitioner::Ghost> ghosts;
+    const std::vector<int>          final_numbers =
+        OfRanks::used_numbers(of_ranks->numbers, nodes.n_owned(), P_pattern, pattern, ghosts);
+    const int  n_columns = pattern.n_rows + static_cast<int>(ghosts.size());
+    const auto coarse_nodes =
+        std::make_shared<const Partitioner>(nodes.shared_communicator(), pattern.n_rows, std::move(ghosts));
+    P.reinit(place, renumbered(P_pattern, nodes.n_owned(), final_numbers, n_columns).view(), n_components, n_modes);
+    coarse.reinit(place, renumbered(pattern, pattern.n_rows, final_numbers, n_columns).view(), n_modes, n_modes);
+    P.set_partitioner(coarse_nodes);
+    coarse.set_partitioner(coarse_nodes);
   }
 
   template <typename Number>
@@ -126,13 +180,13 @@ namespace PatchFEM
                                                     const AggregateLists              &aggregates,
                                                     const int                          n_modes)
   {
-    const Backend     &place        = A.backend();
-    const Partitioner &nodes        = *A.partitioner();
-    const int          n_components = A.block_rows(), n_nodes = nodes.n_owned();
-    const int          n_aggregates = aggregates.n_aggregates();
-    const bool         folded       = aggregates.stretched();
-    of_ranks                        = std::make_shared<OfRanks>();
-    CoarseNumbers    numbers(nodes.communicator(), n_aggregates);
+    const Backend     &place   = A.backend();
+    const Partitioner &nodes   = *A.partitioner();
+    const int          n_nodes = nodes.n_owned(), n_aggregates = aggregates.n_aggregates();
+    const bool         folded          = aggregates.stretched();
+    of_ranks                           = std::make_shared<OfRanks>(nodes.communicator(), n_aggregates);
+    n_in_stretches                     = first_sent(nodes);
+    CoarseNumbers   &numbers           = of_ranks->numbers;
     std::vector<int> aggregate_of_node = of_ranks->know_aggregates(nodes, aggregates, numbers);
     of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
 
@@ -155,36 +209,17 @@ namespace PatchFEM
         whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
     };
     renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
-    product_pattern = compress(place, n_nodes, numbers.n(), kernels::ProductRows{A.view(), P_pattern.view()});
+    product_pattern = compress(place, n_nodes, numbers.n(), product_rows(A));
     renumber(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
     of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
     {
       CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       transposed.n_rows            = n_aggregates; // those of others are behind
-      R.reinit(place, transposed.view(), n_modes, n_components);
+      R.reinit(place, transposed.view(), n_modes, A.block_rows());
       R.set_partitioner(A.partitioner());
       R_width = transposed.width;
     }
-    coarse_pattern = compress(place, n_aggregates, numbers.n(), kernels::CoarseRows{R.view(), product_pattern.view()});
-    nodes.communicator().together([&] {
-      const int first_row =
-          choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, coarse_pattern); });
-      require(first_row == INT_MAX,
-              "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
-    });
-
-    // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
-    std::vector<Partitioner::Ghost> ghosts;
-    const std::vector<int> final_numbers = of_ranks->used_numbers(numbers, n_nodes, P_pattern, coarse_pattern, ghosts);
-    const int              n_columns     = n_aggregates + static_cast<int>(ghosts.size());
-    const auto             coarse_nodes =
-        std::make_shared<const Partitioner>(nodes.shared_communicator(), n_aggregates, std::move(ghosts));
-    P.reinit(place, renumbered(P_pattern, n_nodes, final_numbers, n_columns).view(), n_components, n_modes);
-    coarse.reinit(place, renumbered(coarse_pattern, n_aggregates, final_numbers, n_columns).view(), n_modes, n_modes);
-    P.set_partitioner(coarse_nodes);
-    coarse.set_partitioner(coarse_nodes);
-    plan_stretches(A);
-    place.synchronize();
+    finish_patterns(A);
   }
 
   template <typename Number>
@@ -192,9 +227,8 @@ namespace PatchFEM
   {
     const std::int64_t limit = std::max(least_stretch_bytes, std::int64_t(A.n_stored_elements() * sizeof(Number) / 3));
     const std::int64_t n_blocks    = product_pattern.columns.size();
-    const std::int64_t bytes       = n_blocks * P.block_rows() * P.block_columns() * std::int64_t(sizeof(Number));
+    const std::int64_t bytes       = n_blocks * R.block_rows() * R.block_columns() * std::int64_t(sizeof(Number));
     const std::int64_t n_stretches = bytes / limit + 1;
-    n_in_stretches                 = of_ranks ? first_sent(*A.partitioner()) : product_pattern.n_rows;
     stretch_rows = static_cast<int>(std::max<std::int64_t>((n_in_stretches + n_stretches - 1) / n_stretches, 1));
     if (stretch > 0)
       stretch_rows = stretch;
@@ -214,10 +248,35 @@ namespace PatchFEM
   kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A,
                                                                     Number                            *P_values) const
   {
-    return {A.view(),      P.block_rows(),  P.block_columns(),      P_pattern.view(),
-            P_values,      R.view(),        product_pattern.view(), coarse_pattern.view(),
-            coarse.view(), P_pattern.width, product_pattern.width,  coarse_pattern.width,
+    return {A.view(),      R.block_columns(), R.block_rows(),         P_pattern.view(),
+            P_values,      R.view(),          product_pattern.view(), coarse_pattern.view(),
+            coarse.view(), P_pattern.width,   product_pattern.width,  C_width,
             n_in_stretches};
+  }
+
+  /** The coarse matrix row by row, and its pattern if there is none; @p rows are those of A P that are not formed here. */
+  template <typename Number>
+  void SmoothedAggregation<Number>::compute_rows(const SlicedEllpackMatrix<Number>     &A,
+                                                 const kernels::CoarseningView<Number> &view,
+                                                 const kernels::ProductStretch<Number> &rows)
+  {
+    const Backend    &place = A.backend();
+    CompressedPattern pattern;
+    Array<Number>     values;
+    {
+      const KernelScope scope(place);
+      pattern = kernels::unique_rows(
+          Host(), place, R.n_rows(), P_pattern.n_columns,
+          kernels::CoarseScalarRows<Number>{view.A, R.view(), view.P, view.AP, view.P_values, rows.values, rows.first},
+          &values);
+    }
+    if (!complete)
+      make_coarse(A, pattern);
+    for_all(place, pattern.n_rows,
+            [C = coarse.view(), offsets = pattern.offsets.data(), values = values.data()](const std::int64_t i) {
+              for (int p = 0; p < C.row_lengths[i]; ++p)
+                C.values[C.value_index(static_cast<int>(i), p, 0, 0)] = values[offsets[i] + p];
+            });
   }
 
   template <typename Number>
@@ -231,7 +290,7 @@ namespace PatchFEM
             "A tentative prolongator does not belong to these aggregates.");
     require((!aggregates.stretched() && of_ranks == nullptr) ||
                 tentative.coarse_modes().size() ==
-                    std::size_t(aggregates.n_aggregates()) * P.block_columns() * P.block_columns(),
+                    std::size_t(aggregates.n_aggregates()) * R.block_rows() * R.block_rows(),
             "A prolongator along short edges needs the modes of the next level.");
     choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
   }

@@ -14,7 +14,10 @@ namespace PatchFEM
   {
     template <typename Number>
     struct CoarseningView;
-  }
+    template <typename Number>
+    struct ProductStretch;
+    struct ProductRows;
+  } // namespace kernels
 
   /**
    * The tentative prolongator Q and the modes of the next level, R_B: per aggregate the rows of B are Q R_B (see
@@ -56,14 +59,19 @@ namespace PatchFEM
    * reach are folded onto the own one of their row (multigrid::fold_blocks()), which the modes do not notice. Long
    * edges carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
    *
-   * A P is never stored whole: its rows are computed in stretches whose values take about a third of A's memory (or 64
-   * MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less well. While
-   * compute() runs there is a second copy of P's values, row by row, which is what products read.
+   * On the host a coarse matrix of scalars is made row by row, as (R A) P, pattern and values at once in each compute():
+   * a row of R reads rows of A near each other, which stay in fast memory. To find A P, to write and to read it takes
+   * more than twice as long. prolongator() and coarse_matrix() are there after compute() then.
+   *
+   * Otherwise A P is never stored whole: its rows are computed in stretches whose values take about a third of A's
+   * memory (or 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less
+   * well. While compute() runs there is a second copy of P's values, row by row, which is what products read.
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
-   * with fine nodes in the order that they have there. Rows of A P from the first on that is fetched are one stretch,
-   * and a block between two ranks is summed by both, equal to rounding. All functions are collective then.
+   * with fine nodes in the order that they have there. Rows of A P from the first on that is fetched are one stretch, the
+   * only one where the coarse matrix is made by rows, and a block between two ranks is summed by both, equal to
+   * rounding. All functions are collective then.
    */
   template <typename Number>
   class SmoothedAggregation
@@ -113,17 +121,27 @@ namespace PatchFEM
   private:
     SlicedEllpackMatrix<Number> P, R, coarse;
     CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
-    CompressedPattern           whole_pattern; ///< of P before blocks are folded, where there are short edges
-    std::shared_ptr<OfRanks>    of_ranks;      ///< none on one rank
+    bool                        by_rows  = false; ///< the coarse matrix is made row by row, and has no coarse_pattern
+    bool                        complete = false; ///< P and the coarse matrix have their patterns
+    CompressedPattern           whole_pattern;    ///< of P before blocks are folded, where there are short edges
+    std::shared_ptr<OfRanks>    of_ranks;         ///< none on one rank
     int                         R_width         = 0;
+    int                         C_width         = 0;
     int                         stretch         = 0;
     int                         stretch_rows    = 0;
     int                         n_in_stretches  = 0; ///< rows; those behind them, of several ranks, are one more
     std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
     Array<double>               omega;
 
+    kernels::ProductRows product_rows(const SlicedEllpackMatrix<Number> &A) const;
+
+    void compute_rows(const SlicedEllpackMatrix<Number>     &A,
+                      const kernels::CoarseningView<Number> &view,
+                      const kernels::ProductStretch<Number> &rows);
+    void make_coarse(const SlicedEllpackMatrix<Number> &A, const CompressedPattern &pattern);
     void reinit_on_ranks(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
     void plan_products(const SlicedEllpackMatrix<Number> &A, int n_modes);
+    void finish_patterns(const SlicedEllpackMatrix<Number> &A);
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM
