@@ -34,6 +34,13 @@ namespace PatchFEM
     }
 
     template <typename Number>
+    void say_inside_ranks(const PreconditionerInput<Number> &input, const char *what)
+    {
+      if (input.matrix.partitioner() != nullptr)
+        input.report.inside_ranks = what;
+    }
+
+    template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_multigrid(const PreconditionerInput<Number> &input)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
@@ -55,6 +62,7 @@ namespace PatchFEM
         throw NotPositiveDefinite(
             error.what(), " The levels are in single precision, which may be too little: choose Precision = double.");
       }
+      say_inside_ranks(input, data.smoother == AMGSmoother::patch ? "aggregates and patches" : "aggregates");
       report.condition           = result->condition();
       report.fallback            = result->fallback();
       report.levels              = result->statistics();
@@ -102,11 +110,13 @@ namespace PatchFEM
     };
 
     constexpr auto ssor = [](const auto &input) {
+      say_inside_ranks(input, "sweeps");
       return make<PreconditionSSOR>(
           input, [&](auto &result) { result.initialize(input.matrix, input.choice.parameters.ssor); });
     };
 
     constexpr auto incomplete_cholesky = [](const auto &input) {
+      say_inside_ranks(input, "factors");
       return make<PreconditionIC>(input, [&](auto &result) {
         result.initialize(input.matrix, input.choice.parameters.incomplete_cholesky);
         input.report.factorisation_shift = result.shift();

@@ -110,6 +110,7 @@ namespace PatchFEM
                      {"cells_by_degree", by_degree},
                      {"format_choice", text_or_null(path.format_choice)},
                      {"solution_update", text_or_null(path.solution_update)},
+                     {"inside_ranks", text_or_null(path.inside_ranks)},
                      {"iterations", path.n_iterations},
                      {"memory_bytes",
                       {{"host_peak", cycle.host_peak},
@@ -172,6 +173,10 @@ namespace PatchFEM
         std::cout << format("The system is singular; its null space of dimension %d was projected away, with a part of "
                             "%.2g of the load") %
                          null_space->dimension % null_space->removed_load
+                  << std::endl;
+      if (!cycle.path.inside_ranks.empty())
+        std::cout << format("Each of %d ranks has %s of its own rows alone") % cycle.path.ranks.size() %
+                         cycle.path.inside_ranks
                   << std::endl;
       if (const auto &step = cycle.projection)
         std::cout << format("Time %g: divergence %.2g before, %.2g after the step") % step->time %

@@ -148,7 +148,8 @@ namespace PatchFEM
     std::optional<int>    sorting_window; ///< nodes among which rows are sorted by length
     std::string           precision; ///< double, single, or mixed: double with values of the preconditioner in single
     std::string           preconditioner;
-    std::optional<AMGReport>       amg;         ///< of PatchFEM's own
+    std::string           inside_ranks; ///< what of it each of several ranks makes of its own rows alone, or empty
+    std::optional<AMGReport>       amg; ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space;  ///< of a singular system
     std::optional<double> factorisation_shift;  ///< of incomplete_cholesky: part of the diagonal that was added to it
     std::optional<SolverCheck> solver_check;    ///< if it was asked for
