@@ -108,6 +108,7 @@ namespace PatchFEM
       json result = {{"n_dofs", cycle.n_dofs},
                      {"n_cells", cycle.n_cells},
                      {"cells_by_degree", by_degree},
+                     {"open_edges", cycle.n_open_edges},
                      {"format_choice", text_or_null(path.format_choice)},
                      {"solution_update", text_or_null(path.solution_update)},
                      {"inside_ranks", text_or_null(path.inside_ranks)},
@@ -166,6 +167,12 @@ namespace PatchFEM
       std::cout << format("%d unknowns, %d iterations, relative residual %.2g, %.2g s") % cycle.n_dofs %
                        cycle.path.n_iterations % cycle.path.relative_residual % cycle.path.seconds.total()
                 << std::endl;
+      if (cycle.n_open_edges > 0)
+        std::cout << format("Caution: the solution may jump at %d edges between hexahedra of different degrees, which "
+                            "deal.II's constraints do not join; degree 1 and one other have none, nor have meshes "
+                            "without hanging nodes") %
+                         cycle.n_open_edges
+                  << std::endl;
       print_rounding("The solution is", cycle.path);
       if (cycle.baseline)
         print_rounding("The baseline's solution is", *cycle.baseline);
