@@ -215,7 +215,7 @@ namespace PatchFEM
     const Communicator &ranks     = level.A->partitioner()->communicator();
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
     const bool          below     = level.A != finest;
-    ranks.together([&] { level.diagonal.initialize(*level.A); });
+    level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
     if (level.smoother == nullptr)
       level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched);
