@@ -6,6 +6,7 @@
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 
+#include <algorithm>
 #include <type_traits>
 
 namespace PatchFEM
@@ -131,6 +132,19 @@ namespace PatchFEM
                                              : Precondition<double, double>::peak_bytes(e.pattern, e.format);
     }
 
+    /** Of several ranks factors are of a copy of the columns of own rows, made of compressed rows on the host. */
+    template <template <typename, typename> class Precondition>
+    double peak_of_factors(const PreconditionerExtents &e)
+    {
+      if (!e.several)
+        return peak_of<Precondition>(e);
+      PreconditionerExtents copied = e;
+      copied.format                = {formats::csr}; // not used in place
+      return std::max(peak_of<Precondition>(copied),
+                      FormatCase{MatrixFormat(), e.pattern, sizeof(double)}.storage_bytes() +
+                          24. * double(e.pattern.n_entries()));
+    }
+
     /** At most half of the blocks of the nodes' unknowns. */
     double peak_of_diagonal(const PreconditionerExtents &e)
     {
@@ -167,9 +181,10 @@ namespace PatchFEM
          peak_of<PreconditionPolynomial>, polynomial<Kind::least_squares>},
         {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
          peak_of<PreconditionPolynomial>, polynomial<Kind::chebyshev>},
-        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, ssor},
-        {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, peak_of<PreconditionIC>,
-         incomplete_cholesky},
+        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of_factors<PreconditionSSOR>,
+         ssor},
+        {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy,
+         peak_of_factors<PreconditionIC>, incomplete_cholesky},
         {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
          Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
          [](const auto &input) { return make_multigrid(input); }},

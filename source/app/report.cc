@@ -33,7 +33,7 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Errors, L2, H1)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SolverCheck, iterations, error)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
-  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes, forecast, peak)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(

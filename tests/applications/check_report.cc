@@ -127,6 +127,13 @@ namespace
       check(forecast >= peak && forecast.get<double>() <= 2. * peak.get<double>(),
             where + ": memory was not forecast well, " + forecast.dump() + " for " + peak.dump());
     }
+    for (const auto &rank : system.value("ranks", nlohmann::json::array()))
+      if (rank["unknowns"].get<long>() > 10000)
+      {
+        std::cout << "memory of a rank: forecast " << rank["forecast"] << ", peak " << rank["peak"] << '\n';
+        check(rank["forecast"] >= rank["peak"] && rank["forecast"].get<double>() <= 2. * rank["peak"].get<double>(),
+              where + ": memory of a rank was not forecast well: " + rank.dump());
+      }
     check(system["stopped_at_rounding"] == !system["backward_error"].is_null(),
           where + ": a backward error is missing, or one too many");
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");

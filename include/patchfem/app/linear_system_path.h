@@ -167,10 +167,10 @@ namespace PatchFEM
     std::optional<double>        assembly_redundancy;          ///< cells integrated per cell
 
     /// What a rank has, if there are several: own cells, copies of other ranks' cells, own unknowns, ghosts, and bytes
-    /// of space, matrix and the like.
+    /// of space, matrix and the like; of all arrays what was forecast, and the most that there was.
     struct RankShare
     {
-      std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0;
+      std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0, forecast = 0, peak = 0;
     };
     std::vector<RankShare> ranks; ///< [rank]; the same on all
   };
