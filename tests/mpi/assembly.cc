@@ -3,6 +3,7 @@
 #include "rank_tables.h"
 
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/base/emulated_device.h>
 #include <patchfem/kernels/weak_forms.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 using namespace PatchFEM;
 
@@ -296,6 +298,34 @@ namespace
         EXPECT_THROW(PreconditionAMG<double>().initialize(ours.matrix, ours.space.constants(), data), Error);
       }
     }
+  }
+
+  /** Wherever the memory of the last rank ends, all have the same error, and the next attempt succeeds. */
+  TEST(SolutionOfRanks, AFullDeviceIsAnErrorOfAll)
+  {
+    const auto          communicator = rank_tables::world();
+    const ElementTables tables       = synthetic::cube_of_hexahedra(8, 1);
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    const BackendKind        kind = BackendKind::emulated_device;
+    const System<Laplace<3>> ours(Backend(kind), own, {}, false);
+    const auto               check = [&](auto preconditioner, const std::string &what) {
+      preconditioner.initialize(ours.matrix); // to know what it takes
+      const std::size_t kept = preconditioner.memory_consumption();
+      preconditioner         = {};
+      for (const double share : {0., 0.3, 0.6, 0.9})
+      {
+        if (communicator->rank() == communicator->size() - 1)
+          memory::limit_emulated_device(memory::in_use(kind) + static_cast<std::size_t>(share * double(kept)));
+        EXPECT_THROW(preconditioner.initialize(ours.matrix), Error) << what << ", " << share;
+        memory::limit_emulated_device(SIZE_MAX);
+        EXPECT_NO_THROW(preconditioner.initialize(ours.matrix)) << what;
+        preconditioner = {};
+      }
+    };
+    check(PreconditionJacobi<double>(), "Jacobi");
+    check(PreconditionSSOR<double>(), "SSOR");
+    check(PreconditionIC<double>(), "IC");
   }
 
   /** The last rank has no node and no cell, and takes part in everything all the same. */
