@@ -118,8 +118,10 @@ namespace PatchFEM
     void relax(int step, const Vector<Number> &b, const Number *r, Vector<Number> &x, Number *r_out) const;
   };
 
-  /** The smoother that @p parameters ask for on the finest level or below, of nodes in @p aggregates, to which it keeps
-   * a reference. @p stretched is that of the aggregates on all ranks. */
+  /**
+   * The smoother that @p parameters ask for on the finest level or below it, of nodes in @p aggregates, to which it keeps
+   * a reference; @p stretched if those of any rank are.
+   */
   template <typename Number>
   std::unique_ptr<LevelSmoother<Number>>
   make_smoother(const AMGParameters &parameters, const AggregateLists &aggregates, bool below_finest, bool stretched);
