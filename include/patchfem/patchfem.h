@@ -3,6 +3,7 @@
 
 /** @file All that a program with deal.II uses. */
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/fe_space_dealii.h>
 #include <patchfem/kernels/laws.h>
 #include <patchfem/kernels/weak_forms.h>

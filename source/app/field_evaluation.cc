@@ -44,9 +44,11 @@ namespace PatchFEM
         values[material].resize(n_values);
         evaluate(Point<dim>(), material, values[material].data());
       }
+      if (values.empty()) // of a rank without cells
+        return CoefficientField::constant(std::vector<double>(n_values, 0.));
       // One value for all needs no table on the back end.
-      if (!values.empty() && std::all_of(values.begin(), values.end(),
-                                         [&](const auto &item) { return item.second == values.begin()->second; }))
+      if (std::all_of(values.begin(), values.end(),
+                      [&](const auto &item) { return item.second == values.begin()->second; }))
         return CoefficientField::constant(values.begin()->second);
       return CoefficientField::by_material(values);
     }

@@ -92,7 +92,7 @@ namespace PatchFEM
     result.solver         = 7 * n_dofs * size;
     result.preconditioner = static_cast<std::size_t>(
         row.peak_bytes({backend, cut, assembly.format == "auto" ? MatrixFormat() : assembly.matrix_format(), solver,
-                        n_modes, fallback}));
+                        n_modes, fallback, tables.ranks.several()}));
     return result;
   }
 

@@ -39,9 +39,11 @@ namespace PatchFEM
       AssemblerBase<Number>     assembler   = physics.make_assembler(Number());
       SystemFields              fields      = {};
       std::vector<unsigned int> dof_indices = {};   ///< deal.II's index of each unknown of the matrix
+      std::size_t               bytes       = 0;    ///< of space, assembler and matrix
       double                    load        = 0.;   ///< as check_ranges() estimates it
       bool                      conversion  = true; ///< one process has memory for a matrix and what it is made of
-      std::size_t               in_double   = 0;    ///< memory if levels are too hard for single precision
+      std::size_t               expected    = 0;    ///< memory
+      std::size_t               in_double   = 0;    ///< the same if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
       {
@@ -50,10 +52,15 @@ namespace PatchFEM
         extract();
         make_plan();
         const std::vector<double> values = solve(choose_format());
-        if (report.device_forecast && report.amg && !report.amg->fallback.empty())
-          report.device_forecast = in_double;
+        if (report.amg && !report.amg->fallback.empty())
+          expected = in_double;
         if (backend.kind() != BackendKind::host)
-          report.device_peak = memory::peak(backend.kind());
+        {
+          report.device_forecast = expected;
+          report.device_peak     = memory::peak(backend.kind());
+        }
+        if (several)
+          share_of_ranks();
 
         // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
         dealii::IndexSet relevant;
@@ -111,8 +118,7 @@ namespace PatchFEM
             forecast = forecast_with(false, false);
         }
         require_memory(forecast, backend, *MPICommunicator::of(communicator));
-        if (backend.kind() != BackendKind::host)
-          report.device_forecast = forecast.peak();
+        expected = forecast.peak();
         if (row.is(PreconditionerRow::levels) && choice.precision == "mixed")
           in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
       }
@@ -189,9 +195,7 @@ namespace PatchFEM
         if (!parameters.general.export_system.empty())
           export_system(to_linear_system(matrix, rhs));
 
-        if (several)
-          share_of_ranks(matrix);
-
+        bytes = memory_consumption_of(space, assembler, matrix);
         LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress, communicator);
         linear_solver.solve(
             matrix, x, rhs, [&] { return null_space(matrix); }, [&] { return modes_at_nodes(); }, report);
@@ -203,7 +207,7 @@ namespace PatchFEM
         return to_double(x);
       }
 
-      void share_of_ranks(const MatrixBase<Number> &matrix)
+      void share_of_ranks()
       {
         const ElementTables  &tables = space.tables();
         PathReport::RankShare share;
@@ -212,7 +216,9 @@ namespace PatchFEM
         share.copies   = tables.n_cells() - share.cells;
         share.unknowns = space.n_dofs();
         share.ghosts   = std::uint64_t(tables.n_nodes - tables.n_owned_nodes()) * tables.n_components;
-        share.bytes    = memory_consumption_of(space, assembler, matrix);
+        share.bytes    = bytes;
+        share.forecast = expected;
+        share.peak     = memory::peak(backend.kind());
         report.ranks   = tables.ranks.communicator->all_gather(share);
       }
 
@@ -280,13 +286,17 @@ namespace PatchFEM
     require(!several || parameters.general.export_system.empty(),
             "The entry Export system writes the matrix of one process; run one.");
     require(!several || !parameters.output.aggregates, "Output/Aggregates shows those of one process; run one.");
-    return [backend, &precision, &parameters, &report, &progress](
+    return [backend, several, &precision, &parameters, &report, &progress](
                const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
       const SolverChoice choice = choose_solver(parameters.solver, parameters.assembly, precision,
                                                 physics.n_components(), discretisation.dof_handler->n_dofs());
       const std::string &chosen = choice.parameters.preconditioner;
       require(!parameters.output.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
               "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is ", chosen, " here.");
+      const AssemblyParameters &assembly = parameters.assembly;
+      require(!several || assembly.format == "auto" || !is_converted(assembly.matrix_format(), physics.n_components()),
+              "Matrices are converted to Matrix/Format ", assembly.format,
+              " in one process; with several MPI ranks choose ", format_names(FormatRow::assembled, 0, "or"), ".");
       if (choice.precision == "single")
         return PatchRun<dim, float>{backend, parameters, choice, discretisation, physics, report, progress}.run(
             solution);

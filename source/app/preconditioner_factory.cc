@@ -6,6 +6,7 @@
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 
+#include <algorithm>
 #include <type_traits>
 
 namespace PatchFEM
@@ -48,6 +49,13 @@ namespace PatchFEM
     }
 
     template <typename Number>
+    void say_inside_ranks(const PreconditionerInput<Number> &input, const char *what)
+    {
+      if (input.matrix.partitioner() != nullptr)
+        input.report.inside_ranks = what;
+    }
+
+    template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_multigrid(const PreconditionerInput<Number> &input)
     {
       typename PreconditionAMG<Number>::AdditionalData data;
@@ -70,6 +78,7 @@ namespace PatchFEM
         throw NotPositiveDefinite(
             error.what(), " The levels are in single precision, which may be too little: choose Precision = double.");
       }
+      say_inside_ranks(input, data.smoother == AMGSmoother::patch ? "aggregates and patches" : "aggregates");
       report.condition           = result->condition();
       report.fallback            = result->fallback();
       report.levels              = result->statistics();
@@ -120,11 +129,13 @@ namespace PatchFEM
     };
 
     constexpr auto ssor = [](const auto &input) {
+      say_inside_ranks(input, "sweeps");
       return make<PreconditionSSOR>(
           input, [&](auto &result) { result.initialize(input.matrix, input.choice.parameters.ssor); });
     };
 
     constexpr auto incomplete_cholesky = [](const auto &input) {
+      say_inside_ranks(input, "factors");
       return make<PreconditionIC>(input, [&](auto &result) {
         result.initialize(input.matrix, input.choice.parameters.incomplete_cholesky);
         input.report.factorisation_shift = result.shift();
@@ -137,6 +148,19 @@ namespace PatchFEM
       return e.choice.precision == "single"  ? Precondition<float, float>::peak_bytes(e.pattern, e.format)
              : e.choice.precision == "mixed" ? Precondition<double, float>::peak_bytes(e.pattern, e.format)
                                              : Precondition<double, double>::peak_bytes(e.pattern, e.format);
+    }
+
+    /** Of several ranks factors are of a copy of the columns of own rows, made of compressed rows on the host. */
+    template <template <typename, typename> class Precondition>
+    double peak_of_factors(const PreconditionerExtents &e)
+    {
+      if (!e.several)
+        return peak_of<Precondition>(e);
+      PreconditionerExtents copied = e;
+      copied.format                = {formats::csr}; // not used in place
+      return std::max(peak_of<Precondition>(copied),
+                      FormatCase{MatrixFormat(), e.pattern, sizeof(double)}.storage_bytes() +
+                          24. * double(e.pattern.n_entries()));
     }
 
     /** At most half of the blocks of the nodes' unknowns. */
@@ -175,9 +199,10 @@ namespace PatchFEM
          peak_of<PreconditionPolynomial>, polynomial<Kind::least_squares>},
         {"chebyshev", "a polynomial of the matrix", "Polynomial", Row::values | Row::copy,
          peak_of<PreconditionPolynomial>, polynomial<Kind::chebyshev>},
-        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of<PreconditionSSOR>, ssor},
-        {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy, peak_of<PreconditionIC>,
-         incomplete_cholesky},
+        {"ssor", "", "SSOR", Row::values | Row::rows | Row::blocks | Row::copy, peak_of_factors<PreconditionSSOR>,
+         ssor},
+        {"incomplete_cholesky", "", "Incomplete Cholesky", Row::values | Row::rows | Row::copy,
+         peak_of_factors<PreconditionIC>, incomplete_cholesky},
         {"amg", "multigrid by smoothed aggregation, whose number of iterations hardly depends on the mesh", "AMG",
          Row::values | Row::rows | Row::blocks | Row::copy | Row::automatic | Row::levels, peak_of_multigrid,
          [](const auto &input) { return make_multigrid(input); }},

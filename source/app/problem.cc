@@ -6,6 +6,7 @@
 #include <patchfem/app/output.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
 
@@ -99,6 +100,7 @@ namespace PatchFEM
           result.n_dofs  = dof_handler.n_dofs();
           result.n_cells = triangulation->n_global_active_cells();
           result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
+          result.n_open_edges    = n_open_edges;
           progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
           solve(result);
@@ -128,6 +130,7 @@ namespace PatchFEM
       std::unique_ptr<Mapping<dim>>       mapping;
       DoFHandler<dim>                     dof_handler;
       AffineConstraints<double>           constraints;
+      std::uint64_t                       n_open_edges = 0;
       Discretisation<dim>                 discretisation;
       SolutionVector                      solution;
 
@@ -286,10 +289,12 @@ namespace PatchFEM
 
         constraints.clear();
         constraints.reinit(relevant);
+        make_edge_constraints(dof_handler, constraints); // before these, which leave its lines as they are
         DoFTools::make_hanging_node_constraints(dof_handler, constraints);
         essential.make_constraints(*mapping, dof_handler, constraints);
         check_for_cycles(constraints);
         constraints.close();
+        n_open_edges = count_open_edges(dof_handler, constraints);
         require(!physics.has_unit_rhs() || constraints.n_constraints() == 0,
                 "Loads/Right-hand side = ones is for problems without Dirichlet values, periodicity and hanging nodes; "
                 "choose loads.");

@@ -33,7 +33,7 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Errors, L2, H1)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SolverCheck, iterations, error)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
-  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes, forecast, peak)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
@@ -111,8 +111,10 @@ namespace PatchFEM
       json result = {{"n_dofs", cycle.n_dofs},
                      {"n_cells", cycle.n_cells},
                      {"cells_by_degree", by_degree},
+                     {"open_edges", cycle.n_open_edges},
                      {"format_choice", text_or_null(path.format_choice)},
                      {"solution_update", text_or_null(path.solution_update)},
+                     {"inside_ranks", text_or_null(path.inside_ranks)},
                      {"iterations", path.n_iterations},
                      {"memory_bytes",
                       {{"host_peak", cycle.host_peak},
@@ -168,6 +170,12 @@ namespace PatchFEM
       std::cout << format("%d unknowns, %d iterations, relative residual %.2g, %.2g s") % cycle.n_dofs %
                        cycle.path.n_iterations % cycle.path.relative_residual % cycle.path.seconds.total()
                 << std::endl;
+      if (cycle.n_open_edges > 0)
+        std::cout << format("Caution: the solution may jump at %d edges between hexahedra of different degrees, which "
+                            "deal.II's constraints do not join; degree 1 and one other have none, nor have meshes "
+                            "without hanging nodes") %
+                         cycle.n_open_edges
+                  << std::endl;
       print_rounding("The solution is", cycle.path);
       if (cycle.baseline)
         print_rounding("The baseline's solution is", *cycle.baseline);
@@ -175,6 +183,10 @@ namespace PatchFEM
         std::cout << format("The system is singular; its null space of dimension %d was projected away, with a part of "
                             "%.2g of the load") %
                          null_space->dimension % null_space->removed_load
+                  << std::endl;
+      if (!cycle.path.inside_ranks.empty())
+        std::cout << format("Each of %d ranks has %s of its own rows alone") % cycle.path.ranks.size() %
+                         cycle.path.inside_ranks
                   << std::endl;
       if (const auto &step = cycle.projection)
         std::cout << format("Time %g: divergence %.2g before, %.2g after the step") % step->time %

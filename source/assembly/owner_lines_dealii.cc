@@ -133,7 +133,7 @@ namespace PatchFEM::internal
               dofs.dof(slot),
               ", which belongs to the first, differently: build the constraints on all processes in the same "
               "way, with the locally relevant degrees of freedom, and in an hp space of hexahedra use degree 1 and one "
-              "other.");
+              "other, or no hanging nodes and make_edge_constraints().");
       }
 
     private:

@@ -15,12 +15,13 @@ namespace PatchFEM
       : tables(tables)
   {
     // A stride that has no common factor with the periods of structured numberings takes all kinds of nodes.
-    const int        stride = std::max(1, tables.n_nodes / 4096) | 1, n_comp = tables.n_components;
+    const int        n_rows_here = tables.n_owned_nodes(); // those of ghosts are elsewhere
+    const int        stride = std::max(1, n_rows_here / 4096) | 1, n_comp = tables.n_components;
     const bool       is_free = tables.constraints.n_lines() == 0;
     const Array<int> line_of = is_free ? Array<int>() : lines_of_unknowns(tables);
     std::mutex       one_at_a_time;
 
-    std::vector<std::vector<int>> rows((tables.n_nodes + stride - 1) / stride); // columns, once for each cell
+    std::vector<std::vector<int>> rows((n_rows_here + stride - 1) / stride); // columns, once for each cell
     for (const CellTable &batch : tables.batches)
     {
       const int         n_shape = batch.reference.n_shape;
@@ -52,8 +53,9 @@ namespace PatchFEM
           if (resolves || in_buffer[cell])
             buffered.add(one);
           for (int i = 0; i < n_rows; ++i)
-            for (int j = i < n_free ? 0 : i; nodes[i] % stride == 0 && j < (i < n_free ? n_free : i + 1); ++j)
-              found.emplace_back(nodes[i] / stride, nodes[j]);
+            if (nodes[i] < n_rows_here && nodes[i] % stride == 0)
+              for (int j = i < n_free ? 0 : i; j < (i < n_free ? n_free : i + 1); ++j)
+                found.emplace_back(nodes[i] / stride, nodes[j]);
         }
         const std::lock_guard<std::mutex> lock(one_at_a_time);
         cells.add(all);
@@ -90,8 +92,8 @@ namespace PatchFEM
                                  n_comp, n_comp);
 
     // The sample stands for all rows, with an error below two per cent. Neighbours along the curve are less alike.
-    const double each    = double(tables.n_nodes) / std::max<std::size_t>(n, 1);
-    pattern.n_rows       = tables.n_nodes;
+    const double each    = double(n_rows_here) / std::max<std::size_t>(n, 1);
+    pattern.n_rows       = n_rows_here;
     pattern.on_diagonal  = double(n) / std::max<double>(double(pattern.n_blocks), 1.);
     pattern.inside       = 0.;
     pattern.short_slices = 1.;

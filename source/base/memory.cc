@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/emulated_device.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/memory.h>
 #include <patchfem/kernels/runtime.h>
@@ -128,6 +129,8 @@ namespace PatchFEM
         return accounts[static_cast<int>(kind)];
       }
 
+      std::atomic<std::size_t> emulated_limit{SIZE_MAX};
+
       void count(const BackendKind kind, const std::ptrdiff_t bytes) noexcept
       {
         Account          &a    = account(kind);
@@ -181,7 +184,7 @@ namespace PatchFEM
       if (backend.kind() == BackendKind::host)
         pointer = allocate_host(bytes);
       else if (backend.kind() == BackendKind::emulated_device)
-        pointer = emulated_device().allocate(bytes);
+        pointer = in_use(backend.kind()) + bytes <= emulated_limit ? emulated_device().allocate(bytes) : nullptr;
 #ifdef PATCHFEM_WITH_CUDA
       else
         pointer = cuda_runtime::allocate(bytes, backend.stream());
@@ -251,6 +254,11 @@ namespace PatchFEM
     std::size_t peak(const BackendKind kind)
     {
       return account(kind).most;
+    }
+
+    void limit_emulated_device(const std::size_t bytes)
+    {
+      emulated_limit = bytes;
     }
 
     void reset_peak(const BackendKind kind)

@@ -3,7 +3,7 @@
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
-// unknowns, and degrees=1,2 says which degrees its cells have; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
+// unknowns, degrees=1,2 says which degrees its cells have, and open_edges=N at how many edges they may jump; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
 // max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
@@ -40,6 +40,7 @@ namespace
     for (const char *key : {"n_dofs",
                             "n_cells",
                             "cells_by_degree",
+                            "open_edges",
                             "nnz",
                             "stored",
                             "format",
@@ -126,6 +127,13 @@ namespace
       check(forecast >= peak && forecast.get<double>() <= 2. * peak.get<double>(),
             where + ": memory was not forecast well, " + forecast.dump() + " for " + peak.dump());
     }
+    for (const auto &rank : system.value("ranks", nlohmann::json::array()))
+      if (rank["unknowns"].get<long>() > 10000)
+      {
+        std::cout << "memory of a rank: forecast " << rank["forecast"] << ", peak " << rank["peak"] << '\n';
+        check(rank["forecast"] >= rank["peak"] && rank["forecast"].get<double>() <= 2. * rank["peak"].get<double>(),
+              where + ": memory of a rank was not forecast well: " + rank.dump());
+      }
     check(system["stopped_at_rounding"] == !system["backward_error"].is_null(),
           where + ": a backward error is missing, or one too many");
     check(system["relative_residual"].get<double>() < 1e-4, where + ": the system was not solved");
@@ -159,6 +167,8 @@ namespace
       check(last["errors"]["H1"] <= std::stod(value), seen(last["errors"]["H1"]));
     else if (key == "max_dofs")
       check(last["n_dofs"] <= std::stol(value), seen(last["n_dofs"]));
+    else if (key == "open_edges")
+      check(last["open_edges"] == std::stol(value), seen(last["open_edges"]));
     else if (key == "degrees")
       check(degrees_of(last) == value, seen(degrees_of(last)));
     else if (key == "sorting_window")

@@ -199,11 +199,9 @@ patchfem_amg(parts.free elasticity convergence_2d 1e-9 ${elastic} "Baseline=tril
 patchfem_amg(parts.roller elasticity convergence_2d 1e-9 ${elastic} ${roller} "Baseline=trilinos_ml" "Solver/Null space=project" "Matrix/Format=csr"
              CHECKS max_iterations=31 null_space=4)
 # No rank knows both parts.
-set(elastic_one_level ${elastic})
-list(REMOVE_ITEM elastic_one_level ${small})
 patchfem_run_case(parts.roller_ranks elasticity ${parameter_files}/elasticity/convergence_2d.prm RANKS 3 CHECKS - - 1e-9 null_space=4
-                  SET ${elastic_one_level} ${roller} "Backend=host" "Mesh/Simplices=kuhn" "Baseline=trilinos_jacobi" "Solver/Null space=project"
-                      "Solver/Preconditioner=block_jacobi")
+                  SET ${elastic} ${roller} "Backend=host" "Mesh/Simplices=kuhn" "Baseline=trilinos_jacobi" "Solver/Null space=project"
+                      "Solver/Preconditioner=amg")
 patchfem_amg(parts.adaptive elasticity convergence_2d 1e-9 ${elastic} "Baseline=trilinos_ml" "Boundary conditions/Dirichlet=" "Solver/Null space=project"
              "Refinement/Strategy=adaptive" "Refinement/Cycles=3" CHECKS max_iterations=38 null_space=6)
 patchfem_run_case(bad.free_part laplace ${parameter_files}/laplace/convergence_2d.prm SET ${parts} "Boundary ids/Rules=1: x < 2" "Boundary conditions/Dirichlet=1: 0"
@@ -228,6 +226,12 @@ patchfem_run_case(neumann.mpi laplace ${parameter_files}/laplace/convergence_2d.
 foreach(precision double mixed)
   patchfem_amg(free_beam.${precision} elasticity cantilever 1e-11 ${quiet} "Baseline=trilinos_ml" "Boundary conditions/Dirichlet=" "Solver/Null space=project"
                "Precision=${precision}" CHECKS max_iterations=17 null_space=6)
+endforeach()
+foreach(n_ranks 2 3 5)
+  patchfem_run_case(free_beam.${n_ranks}_ranks elasticity ${parameter_files}/elasticity/cantilever.prm RANKS ${n_ranks} CHECKS max_iterations=15 null_space=6
+                    SET "Backend=host" "Boundary conditions/Dirichlet=" "Solver/Null space=project" "Output/Pictures=none")
+  patchfem_run_case(neumann.${n_ranks}_ranks laplace ${parameter_files}/laplace/convergence_2d.prm RANKS ${n_ranks} CHECKS - - 1e-8 null_space=1 max_iterations=20
+                    SET ${neumann} ${small} "Backend=host" "Refinement/Strategy=adaptive" "Baseline=trilinos_jacobi" "Solver/Preconditioner=amg")
 endforeach()
 # A quadratic mapping of linear elements does not contain the rotation.
 patchfem_run_case(bad.null_space elasticity ${parameter_files}/elasticity/convergence_2d.prm ERROR "does not have the null space that is to be projected away"

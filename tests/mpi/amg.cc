@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 using namespace PatchFEM;
 
@@ -31,6 +33,27 @@ namespace
 
     NearNullSpace modes() const { return Form::n_components == 1 ? space.constants() : space.rigid_body_modes(); }
 
+    /** The modes of the nodes whose x is less than @p limit, and those of all others. */
+    NullSpace<double> motions(const double limit) const
+    {
+      const NearNullSpace         near_null = modes();
+      const std::vector<double>   values = near_null.array().to_vector(), points = near_null.points().to_vector();
+      const int                   n_modes = Form::n_components == 1 ? 1 : 6, n = matrix.n_rows();
+      std::vector<Vector<double>> vectors;
+      for (const bool behind : {false, true})
+        for (int m = 0; m < n_modes; ++m)
+        {
+          std::vector<double> motion;
+          for (int i = 0; i < n; ++i)
+            motion.push_back((points[i / Form::n_components * 3] >= limit) == behind ? values[i * n_modes + m] : 0.);
+          space.initialize_dof_vector(vectors.emplace_back());
+          vectors.back().copy_from_host(motion);
+        }
+      NullSpace<double> result(std::move(vectors));
+      result.check(matrix);
+      return result;
+    }
+
     Space                       space;
     SlicedEllpackMatrix<double> matrix;
     Vector<double>              rhs;
@@ -44,44 +67,96 @@ namespace
   };
 
   template <typename Form>
-  Solved solve(const System<Form> &system, const PreconditionBase<double> &preconditioner)
+  Solved solve(const System<Form>             &system,
+               const PreconditionBase<double> &preconditioner,
+               const NullSpace<double>        &null_space = NullSpace<double>())
   {
-    Vector<double>     x;
-    const unsigned int n_iterations = rank_tables::solve(system.matrix, system.rhs, preconditioner, 1e-8, x);
+    Vector<double> x, b(system.rhs);
+    if (null_space.n_vectors() > 0)
+    {
+      null_space.project(b);
+      const unsigned int n =
+          rank_tables::solve(system.matrix, b, PreconditionProjected<double>(preconditioner, null_space), 1e-8, x);
+      return {n, x.copy_to_host(), x.l2_norm()};
+    }
+    const unsigned int n_iterations = rank_tables::solve(system.matrix, b, preconditioner, 1e-8, x);
     return {n_iterations, x.copy_to_host(), x.l2_norm()};
   }
 
-  template <typename Form>
-  void check(ElementTables tables, const std::string &what, const double width = 1.)
+  using Data = PreconditionAMG<double>::AdditionalData;
+
+  /** x . M^-1 y = y . M^-1 x, of two vectors without a pattern. */
+  void check_symmetry(const PreconditionBase<double> &M, const Vector<double> &like, const double tolerance)
   {
-    hold(tables);
+    Vector<double> x[2], image[2];
+    for (int k = 0; k < 2; ++k)
+    {
+      x[k].reinit(like);
+      image[k].reinit(like);
+      std::vector<double> values(like.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = std::sin(1. + (1. + k) * static_cast<double>(like.first_index() + std::int64_t(i)));
+      x[k].copy_from_host(values);
+      M.vmult(image[k], x[k]);
+    }
+    EXPECT_NEAR(x[0].dot(image[1]), x[1].dot(image[0]), tolerance * x[0].l2_norm() * image[1].l2_norm());
+  }
+
+  /** What is not as it is by default. */
+  struct Case
+  {
+    double width  = 1.;            ///< of cells in x
+    double free   = 0.;            ///< no node is held, and those with x less than this are a part of their own
+    Data   data   = more_levels(); ///< of the preconditioner
+    int    n_idle = 0;             ///< ranks without nodes, if there are enough
+
+    static Data more_levels()
+    {
+      Data data;
+      data.coarse_size = 60;
+      return data;
+    }
+  };
+
+  template <typename Form>
+  void check(ElementTables tables, const std::string &what, const Case &options = Case())
+  {
+    const bool held = options.free == 0.;
+    if (held)
+      hold(tables);
     const auto             communicator = rank_tables::world();
-    const std::vector<int> owners       = rank_tables::owners(tables, communicator->size());
-    if (width != 1.) // and regular: cells of random widths are another matter
+    const std::vector<int> owners = rank_tables::owners(tables, std::max(1, communicator->size() - options.n_idle));
+    if (options.width != 1.) // and regular: cells of random widths are another matter
     {
       const double n = std::round(std::cbrt(static_cast<double>(tables.n_nodes))) - 1.;
       for (std::size_t i = 0; i < tables.points.size(); ++i)
-        tables.points[i] = std::round(tables.points[i] * n) / n * (i % 3 == 0 ? width : 1.);
+        tables.points[i] = std::round(tables.points[i] * n) / n * (i % 3 == 0 ? options.width : 1.);
     }
     const ElementTables own = rank_tables::part(tables, owners, communicator);
     const System<Form>  all(Backend(), tables);
+    NullSpace<double>   motions_of_all, motions;
+    if (!held)
+      motions_of_all = all.motions(options.free);
     for (const BackendKind kind : {BackendKind::host, BackendKind::emulated_device})
     {
       System<Form> ours(Backend(kind), own);
+      if (!held)
+        motions = ours.motions(options.free);
       for (const bool single : {true, false})
       {
-        typename PreconditionAMG<double>::AdditionalData data;
+        Data data             = options.data;
         data.single_precision = single;
-        data.coarse_size      = 60; // more levels than one
         PreconditionAMG<double> amg_of_one, amg;
-        amg_of_one.initialize(all.matrix, all.modes(), data);
-        amg.initialize(ours.matrix, ours.modes(), data);
-        if (width == 1.) // of flat cells the last levels of both see other modes
+        amg_of_one.initialize(all.matrix, all.modes(), data, motions_of_all);
+        amg.initialize(ours.matrix, ours.modes(), data, motions);
+        if (options.width == 1. && held) // of flat cells the last levels of both see other modes
         {
           EXPECT_LT(std::abs(std::log(amg.condition() / amg_of_one.condition())), std::log(5.)) << what;
         }
-        const Solved expected = solve(all, amg_of_one), found = solve(ours, amg), again = solve(ours, amg);
+        const Solved expected = solve(all, amg_of_one, motions_of_all), found = solve(ours, amg, motions),
+                     again = solve(ours, amg, motions);
         EXPECT_EQ(found.x, again.x) << "the same ranks give other bits";
+        check_symmetry(amg, ours.rhs, single ? 1e-4 : 1e-12);
         EXPECT_NEAR(found.norm, expected.norm, 1e-6 * expected.norm) << what;
         EXPECT_LE(found.n_iterations, 1.2 * expected.n_iterations + 2.) << what;
         if (kind == BackendKind::host && communicator->rank() == 0)
@@ -92,8 +167,8 @@ namespace
         ours.assemble(3.);
         amg.update(ours.matrix);
         PreconditionAMG<double> fresh;
-        fresh.initialize(ours.matrix, ours.modes(), data);
-        EXPECT_EQ(solve(ours, amg).x, solve(ours, fresh).x) << what << ": update() gives other bits";
+        fresh.initialize(ours.matrix, ours.modes(), data, motions);
+        EXPECT_EQ(solve(ours, amg, motions).x, solve(ours, fresh, motions).x) << what << ": update() gives other bits";
         ours.assemble(1.);
       }
     }
@@ -109,7 +184,68 @@ namespace
   /** Borders of ranks cut short edges: which edges are short is to be seen from those that are cut, too. */
   TEST(MultigridOfRanks, FollowsShortEdges)
   {
-    check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace, cells of 1 : 100", 0.01);
-    check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, cells of 1 : 100", 0.01);
+    Case flat;
+    flat.width = 0.01;
+    check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace, cells of 1 : 100", flat);
+    check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, cells of 1 : 100", flat);
+  }
+
+  /** Beside the cube, which nothing holds, is a cell that is a node by itself on the second level, of one rank. */
+  TEST(MultigridOfRanks, ProjectsNullSpaces)
+  {
+    const auto with_another_cell = [](ElementTables tables) {
+      CellTable &cells = tables.batches[0];
+      ++cells.n_cells;
+      cells.material_ids.push_back(0);
+      for (int v = 0; v < 8; ++v)
+      {
+        cells.nodes.push_back(tables.n_nodes++);
+        for (int d = 0; d < 3; ++d)
+          tables.points.push_back(d == 0 ? -0.2 + 0.1 * (v & 1) : 0.1 * ((v >> d) & 1));
+      }
+      cells.geometry = cells.nodes;
+      return tables;
+    };
+    Case free;
+    free.free   = -0.05;
+    free.n_idle = 1;
+    check<Laplace<3>>(with_another_cell(synthetic::cube_of_hexahedra(12, 1)), "Laplace that nothing holds", free);
+    check<Elasticity<3>>(with_another_cell(synthetic::cube_of_hexahedra(8, 3)), "elasticity that nothing holds", free);
+  }
+
+  TEST(MultigridOfRanks, VisitsLevelsTwice)
+  {
+    Case w;
+    w.data.cycle = AMGCycle::w;
+    check<Laplace<3>>(synthetic::cube_of_hexahedra(12, 1), "Laplace, W-cycle", w);
+    check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, W-cycle", w);
+
+    ElementTables tables = synthetic::cube_of_hexahedra(12, 1);
+    hold(tables);
+    const auto               communicator = rank_tables::world();
+    const System<Laplace<3>> system(
+        Backend(), rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator));
+    for (const AMGCycle cycle : {AMGCycle::v, AMGCycle::w})
+    {
+      w.data.cycle = cycle;
+      PreconditionAMG<double>    amg(system.matrix, system.modes(), w.data);
+      std::map<std::string, int> n_calls;
+      amg.monitor(
+          [&](const unsigned int level, const std::string &phase) { n_calls[std::to_string(level) + phase]++; });
+      Vector<double> x;
+      system.matrix.initialize_vector(x);
+      amg.vmult(x, system.rhs);
+      EXPECT_EQ(n_calls["0pre-smoothing"], 1);
+      EXPECT_EQ(n_calls["1pre-smoothing"], cycle == AMGCycle::w ? 2 : 1);
+    }
+  }
+
+  TEST(MultigridOfRanks, RelaxesOnPatches)
+  {
+    Case patches;
+    patches.data.smoother = AMGSmoother::patch;
+    patches.n_idle        = 1;
+    check<Laplace<3>>(synthetic::cube_of_hexahedra(12, 1), "Laplace, patches", patches);
+    check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, patches", patches);
   }
 } // namespace

@@ -3,7 +3,9 @@
 #include "rank_tables.h"
 
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/base/emulated_device.h>
 #include <patchfem/kernels/weak_forms.h>
+#include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/precondition/precondition_polynomial.h>
@@ -13,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 using namespace PatchFEM;
 
@@ -265,6 +268,64 @@ namespace
   {
     check_solutions<Laplace<3>>(synthetic::cube_of_hexahedra(7, 1));
     check_solutions<Elasticity<3>>(synthetic::cube_of_hexahedra(5, 3));
+  }
+
+  /** Cells of the last rank alone make rows negative. */
+  TEST(SolutionOfRanks, AnIndefiniteRowIsAnErrorOfAll)
+  {
+    const auto          communicator = rank_tables::world();
+    const ElementTables tables       = synthetic::cube_of_hexahedra(8, 1);
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    for (const BackendKind kind : kinds)
+    {
+      System<Laplace<3>>               ours(Backend(kind), own, {}, false);
+      Assembler<Laplace<3>>            assembler(ours.space);
+      std::vector<std::vector<double>> values;
+      for (const int n_cells : own.ranks.n_own_cells)
+        values.emplace_back(n_cells, communicator->rank() == communicator->size() - 1 ? -1. : 1.);
+      assembler.set_coefficients(CoefficientField::by_cell(1, values));
+      assembler.assemble(ours.matrix, ours.rhs);
+      EXPECT_THROW(PreconditionJacobi<double>().initialize(ours.matrix), NotPositiveDefinite);
+      EXPECT_THROW(PreconditionPolynomial<double>().initialize(ours.matrix), Error);
+      EXPECT_THROW(PreconditionSSOR<double>().initialize(ours.matrix), NotPositiveDefinite);
+      EXPECT_THROW(PreconditionIC<double>().initialize(ours.matrix), Error);
+      for (const AMGSmoother smoother : {AMGSmoother::chebyshev, AMGSmoother::l1_jacobi, AMGSmoother::patch})
+      {
+        PreconditionAMG<double>::AdditionalData data;
+        data.smoother    = smoother;
+        data.coarse_size = 20;
+        EXPECT_THROW(PreconditionAMG<double>().initialize(ours.matrix, ours.space.constants(), data), Error);
+      }
+    }
+  }
+
+  /** Wherever the memory of the last rank ends, all have the same error, and the next attempt succeeds. */
+  TEST(SolutionOfRanks, AFullDeviceIsAnErrorOfAll)
+  {
+    const auto          communicator = rank_tables::world();
+    const ElementTables tables       = synthetic::cube_of_hexahedra(8, 1);
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    const BackendKind        kind = BackendKind::emulated_device;
+    const System<Laplace<3>> ours(Backend(kind), own, {}, false);
+    const auto               check = [&](auto preconditioner, const std::string &what) {
+      preconditioner.initialize(ours.matrix); // to know what it takes
+      const std::size_t kept = preconditioner.memory_consumption();
+      preconditioner         = {};
+      for (const double share : {0., 0.3, 0.6, 0.9})
+      {
+        if (communicator->rank() == communicator->size() - 1)
+          memory::limit_emulated_device(memory::in_use(kind) + static_cast<std::size_t>(share * double(kept)));
+        EXPECT_THROW(preconditioner.initialize(ours.matrix), Error) << what << ", " << share;
+        memory::limit_emulated_device(SIZE_MAX);
+        EXPECT_NO_THROW(preconditioner.initialize(ours.matrix)) << what;
+        preconditioner = {};
+      }
+    };
+    check(PreconditionJacobi<double>(), "Jacobi");
+    check(PreconditionSSOR<double>(), "SSOR");
+    check(PreconditionIC<double>(), "IC");
   }
 
   /** The last rank has no node and no cell, and takes part in everything all the same. */

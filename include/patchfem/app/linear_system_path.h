@@ -148,7 +148,8 @@ namespace PatchFEM
     std::optional<int>    sorting_window; ///< nodes among which rows are sorted by length
     std::string           precision; ///< double, single, or mixed: double with values of the preconditioner in single
     std::string           preconditioner;
-    std::optional<AMGReport>       amg;         ///< of PatchFEM's own
+    std::string           inside_ranks; ///< what of it each of several ranks makes of its own rows alone, or empty
+    std::optional<AMGReport>       amg; ///< of PatchFEM's own
     std::optional<NullSpaceReport> null_space;  ///< of a singular system
     std::optional<double> factorisation_shift;  ///< of incomplete_cholesky: part of the diagonal that was added to it
     std::optional<SolverCheck> solver_check;    ///< if it was asked for
@@ -166,10 +167,10 @@ namespace PatchFEM
     std::optional<double>        assembly_redundancy;          ///< cells integrated per cell
 
     /// What a rank has, if there are several: own cells, copies of other ranks' cells, own unknowns, ghosts, and bytes
-    /// of space, matrix and the like.
+    /// of space, matrix and the like; of all arrays what was forecast, and the most that there was.
     struct RankShare
     {
-      std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0;
+      std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0, forecast = 0, peak = 0;
     };
     std::vector<RankShare> ranks; ///< [rank]; the same on all
   };

@@ -41,6 +41,7 @@ namespace PatchFEM
     const SolverChoice      &choice;
     int                      n_modes;          ///< of multigrid's near-null space
     bool                     fallback = false; ///< whether its levels turn out to be too hard for single precision
+    bool                     several  = false; ///< whether the rows are those of one of several ranks
   };
 
   /**

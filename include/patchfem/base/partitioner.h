@@ -111,4 +111,14 @@ namespace PatchFEM
     Partitioner(const Partitioner &)            = delete;
     Partitioner &operator=(const Partitioner &) = delete;
   };
+
+  /** Communicator::together() of the ranks of @p partitioner; without one there is one rank, which runs @p function. */
+  template <typename Function>
+  void together(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
+  {
+    if (partitioner != nullptr)
+      partitioner->communicator().together(function);
+    else
+      function();
+  }
 } // namespace PatchFEM

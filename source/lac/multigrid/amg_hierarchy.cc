@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lac/graph/graph_tools.h"
-#include "multigrid_tools.h"
+#include "null_vectors.h"
 
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
@@ -11,30 +11,6 @@
 
 namespace PatchFEM
 {
-  namespace
-  {
-    /** Calls @p function; its errors name the level. */
-    template <typename Function>
-    void on_level(const unsigned int level, const int n_rows, const Function &function)
-    {
-      const auto named = [&](const Error &error) {
-        return "Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) + " rows): " + error.what();
-      };
-      try
-      {
-        function();
-      }
-      catch (const NotPositiveDefinite &error)
-      {
-        throw NotPositiveDefinite(named(error));
-      }
-      catch (const Error &error)
-      {
-        throw Error(named(error));
-      }
-    }
-  } // namespace
-
   template <typename Number>
   void AMGHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
                                         const NearNullSpace               &near_null,
@@ -79,7 +55,8 @@ namespace PatchFEM
         aggregation.know_points(near_null.dim(), at_vertices(near_null.dim(), near_null.points()));
         for (auto v = null_vectors.begin(); v != null_vectors.end(); ++v)
         {
-          Vector<double> w = restricted(level, n_components, false, *v);
+          Vector<double> w(A.backend());
+          w.array() = at_vertices(n_components, *v);
           for (auto other = null_vectors.begin(); other != v; ++other)
           {
             Vector<double> u(A.backend());
@@ -101,14 +78,7 @@ namespace PatchFEM
         modes.swap(level.tentative.coarse_modes());
         level.tentative.coarse_modes().release();
       }
-      for (Array<double> &v : null_vectors)
-      {
-        Vector<double> w = restricted(level, n_modes, false, v);
-        // v = Q w, that is |w| = |v| = 1.
-        require(std::abs(w.l2_norm() - 1.) < 1e-6,
-                "the near-null space does not contain the null space of the matrix, which is singular.");
-        v = std::move(w.array());
-      }
+      multigrid::restrict_null_vectors(matrix, level.aggregates, level.tentative, n_modes, null_vectors);
       report(index, "modes");
     });
   }
@@ -155,7 +125,7 @@ namespace PatchFEM
       Level &level = *levels.back();
       level.A      = matrix;
       coarser      = false;
-      on_level(index, matrix->n_rows(), [&]() {
+      multigrid::on_level(levels_above + index, matrix->n_rows(), [&]() {
         const bool small = matrix->n_rows() <= coarse_size;
         if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
         {
@@ -184,8 +154,8 @@ namespace PatchFEM
           level.coarsening.reinit(*matrix, level.aggregates, n_modes);
         report(index, "patterns");
         level.compute_coarse();
-        settle_null_vectors(level);
-        add_settled(level);
+        multigrid::settle_null_vectors(level.coarsening.coarse_matrix(), null_vectors, level.settled);
+        multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
         report(index, "values");
         level.has_coarse = coarser = true;
       });
@@ -206,7 +176,7 @@ namespace PatchFEM
     for (unsigned int index = 0; index < n_levels(); ++index)
     {
       Level &level = *levels[index];
-      on_level(index, level.A->n_rows(), [&]() {
+      multigrid::on_level(levels_above + index, level.A->n_rows(), [&]() {
         if (level.smoother == nullptr)
           level.inverse.compute(*level.A, null_vectors, null_scale);
         else
@@ -215,7 +185,7 @@ namespace PatchFEM
         if (!level.has_coarse)
           return;
         level.compute_coarse();
-        add_settled(level);
+        multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
         report(index, "values");
       });
     }
@@ -253,59 +223,25 @@ namespace PatchFEM
   {
     if (null_vectors.empty() && null_scale == 0.)
       return;
-    Vector<Number> diagonal(A.backend());
-    A.extract_diagonal(diagonal);
-    null_scale = std::sqrt(diagonal.norm_sqr() / static_cast<double>(diagonal.size()));
+    null_scale = scale_above > 0. ? scale_above : multigrid::diagonal_scale(A);
   }
 
   template <typename Number>
   Vector<double>
-  AMGHierarchy<Number>::restricted(const Level &level, const int n_modes, const bool weights, const Array<double> &v)
+  AMGHierarchy<Number>::restricted_weights(const Level &level, const int n_modes, const Vector<double> &v)
   {
     const Backend &place = level.A->backend();
+    if (!level.embedding)
+      return choose(place, [&](auto where) {
+        return multigrid::restricted(where, level.aggregates, level.tentative.values(), level.A->block_rows(), n_modes,
+                                     true, v.array());
+      });
     Vector<double> result(place);
-    if (level.embedding && !weights)
-      result.array() =
-          choose(place, [&](auto where) { return multigrid::at_nodes(where, level.embedding->nodes, n_modes, v); });
-    else if (level.embedding)
-    {
-      Vector<double> fine(place);
-      Vector<Number> from(place), to(place, level.coarsening.coarse_matrix().n_rows());
-      fine.array().copy_from(place, v);
-      from.copy_from(fine);
-      level.coarsening.restrictor().vmult(to, from);
-      result.copy_from(to);
-    }
-    if (level.embedding)
-      return result;
-    return choose(place, [&](auto where) {
-      return multigrid::restricted(where, level.aggregates, level.tentative.values(), level.A->block_rows(), n_modes,
-                                   weights, v);
-    });
-  }
-
-  template <typename Number>
-  void AMGHierarchy<Number>::settle_null_vectors(Level &level)
-  {
-    const SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
-    for (auto v = null_vectors.begin(); v != null_vectors.end();)
-      // One of a later level was found to be coupled here before.
-      if (v->size() != std::size_t(coarse.n_rows()) ||
-          choose(coarse.backend(), [&](auto where) { return multigrid::couples(where, coarse, *v); }))
-        ++v;
-      else
-      {
-        level.settled.push_back(std::move(*v));
-        v = null_vectors.erase(v);
-      }
-  }
-
-  template <typename Number>
-  void AMGHierarchy<Number>::add_settled(Level &level) const
-  {
-    SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
-    for (const Array<double> &v : level.settled)
-      choose(coarse.backend(), [&](auto where) { multigrid::add_node_product(where, null_scale, v, coarse); });
+    Vector<Number> from(place), to(place, level.coarsening.coarse_matrix().n_rows());
+    from.copy_from(v);
+    level.coarsening.restrictor().vmult(to, from);
+    result.copy_from(to);
+    return result;
   }
 
   template <typename Number>
@@ -317,18 +253,9 @@ namespace PatchFEM
     smoothing.diagonal.initialize(A);
     smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps);
     if (smoothing.smoother == nullptr)
-    {
-      const bool   stretched = level.aggregates.stretched();
-      const int    degree    = level.embedding ? level.embedding->degree : 1;
-      const int    sweeps    = parameters.sweeps_on(&level != levels.front().get(), stretched, degree);
-      const double range     = parameters.range_on(stretched, degree);
-      if (parameters.smoother == AMGSmoother::patch)
-        smoothing.smoother =
-            std::make_unique<PatchSmoother<SmootherNumber>>(level.aggregates, sweeps, range, parameters.inner_sweeps,
-                                                            parameters.eigenvalue_steps, parameters.patch_storage);
-      else
-        smoothing.smoother = std::make_unique<PolynomialSmoother<SmootherNumber>>(parameters.smoother, sweeps, range);
-    }
+      smoothing.smoother =
+          make_smoother<SmootherNumber>(parameters, level.aggregates, &level != levels.front().get(),
+                                        level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1);
     smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
 
@@ -349,11 +276,11 @@ namespace PatchFEM
       {
         level.x.reinit(place, n, true);
         level.b.reinit(place, n, true);
-        if (w_cycle && level.smoother != nullptr)
-        {
-          level.x_2.reinit(place, n, true);
-          level.b_2.reinit(place, n, true);
-        }
+      }
+      if (w_cycle && level.smoother != nullptr && levels_above + index > 0)
+      {
+        level.x_2.reinit(place, n, true);
+        level.b_2.reinit(place, n, true);
       }
     }
   }
@@ -418,14 +345,20 @@ namespace PatchFEM
     const Level &level = *levels[index], &coarse = *levels[index + 1];
     level.coarsening.restrictor().vmult(coarse.b, level.r);
     report(index, "restriction");
-    cycle(index + 1, coarse.x, coarse.b);
-    if (w_cycle && coarse.smoother != nullptr)
-    {
-      // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
-      coarse.A->residual(coarse.b_2, coarse.x, coarse.b);
-      cycle(index + 1, coarse.x_2, coarse.b_2);
-      coarse.x.add(Number(1), coarse.x_2);
-    }
+    solve(index + 1, coarse.x, coarse.b);
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::solve(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
+  {
+    const Level &level = *levels[index];
+    cycle(index, x, b);
+    if (!w_cycle || level.smoother == nullptr)
+      return;
+    // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
+    level.A->residual(level.b_2, x, b);
+    cycle(index, level.x_2, level.b_2);
+    x.add(Number(1), level.x_2);
   }
 
   template <typename Number>
@@ -447,7 +380,7 @@ namespace PatchFEM
     }
     for (unsigned int index = 0; index + 1 < n_levels(); ++index)
     {
-      Vector<double> coarse = restricted(*levels[index], levels[index + 1]->A->block_rows(), true, weights.array());
+      Vector<double> coarse = restricted_weights(*levels[index], levels[index + 1]->A->block_rows(), weights);
       place.synchronize();
       weights.swap(coarse);
     }

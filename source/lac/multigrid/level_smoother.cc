@@ -21,9 +21,16 @@ namespace PatchFEM
                                               const PreconditionBlockJacobi<Number> &D_inverse,
                                               const LargestEigenvalue<Number>       &lambda)
   {
-    const Backend &place = A.backend();
-    matrix               = &A;
-    inverse              = *D_inverse.block_diagonal();
+    matrix  = &A;
+    inverse = *D_inverse.block_diagonal();
+    together(A.partitioner(), [&] { find_coefficients(lambda); });
+  }
+
+  template <typename Number>
+  void PolynomialSmoother<Number>::find_coefficients(const LargestEigenvalue<Number> &lambda)
+  {
+    const SlicedEllpackMatrix<Number> &A     = *matrix;
+    const Backend                     &place = A.backend();
     coefficients.reinit(place, 2 * std::size_t(degree)); // without d a step does not use c_0
     if (kind == AMGSmoother::chebyshev)
     {

@@ -5,6 +5,8 @@
 
 #include <patchfem/lac/multigrid/smoothed_aggregation.h>
 
+#include <string>
+
 /**
  * @file Parts of smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle, for both back ends (see run.h) in
  * multigrid_steps.h. n_c is the number of unknowns of a node, n_m that of modes, the n_c of the next level.
@@ -111,4 +113,25 @@ namespace PatchFEM::multigrid
   /** to = from / |r| or, with @p multiply, to = from |r| with |r|^2 = square[0]; 0 if that is 0. */
   template <typename From, typename To, typename Where>
   void convert_scaled(Where, const Vector<From> &from, const double *square, bool multiply, Vector<To> &to);
+
+  /** Calls @p function; its errors name the level. */
+  template <typename Function>
+  void on_level(const std::size_t level, const std::int64_t n_rows, const Function &function)
+  {
+    const auto named = [&](const Error &error) {
+      return "Multigrid level " + std::to_string(level) + " (" + std::to_string(n_rows) + " rows): " + error.what();
+    };
+    try
+    {
+      function();
+    }
+    catch (const NotPositiveDefinite &error)
+    {
+      throw NotPositiveDefinite(named(error));
+    }
+    catch (const Error &error)
+    {
+      throw Error(named(error));
+    }
+  }
 } // namespace PatchFEM::multigrid

@@ -107,8 +107,8 @@ namespace PatchFEM::internal
     const Backend                  &place      = matrix.backend();
     const SlicedEllpackView<Number> A          = matrix.view();
     const int                       block_size = patches.view.block_size, slice_height = patches.view.slice_height;
-    const int                       n_nodes = matrix.n_rows() / block_size;
-    const bool                      half    = patches.view.storage != PatchStorage::both;
+    const int                       n_nodes = matrix.n_rows() / block_size, n_columns = matrix.n_columns() / block_size;
+    const bool                      half = patches.view.storage != PatchStorage::both;
 
     // Patches as they are given, and behind them others that take what is left.
     constexpr int size_of_others = 256;
@@ -117,7 +117,7 @@ namespace PatchFEM::internal
     const int     n_patches      = n_given + (n_others + size_of_others - 1) / size_of_others;
     Array<int>    patch_offsets(place, std::size_t(n_patches) + 1), inner_of_node(place, n_nodes),
         kept_of_node(place, n_nodes), sorted;
-    patches.patch_of_node.reinit(place, n_nodes);
+    patches.patch_of_node.reinit(place, n_columns);
     sorted.copy_from(place, aggregates.patch_nodes());
     int *const offsets = patch_offsets.data(), *const by_patch = sorted.data();
     int *const patch = patches.patch_of_node.data();                            // [node]
@@ -127,6 +127,8 @@ namespace PatchFEM::internal
               const std::int64_t end = i <= n_given ? given[i] : given[n_given] + (i - n_given) * size_of_others;
               offsets[i]             = static_cast<int>(end < n_nodes ? end : n_nodes);
             });
+    for_all(place, n_columns - n_nodes, // those of other ranks are in no patch here
+            [=] PATCHFEM_DEVICE(const std::int64_t ghost) { patch[n_nodes + ghost] = -1; });
     for_all(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t p) {
       for (int i = offsets[p]; i < offsets[p + 1]; ++i)
         patch[by_patch[i]] = static_cast<int>(p);

@@ -74,52 +74,83 @@ namespace PatchFEM
                                          const LargestEigenvalue<Number>       &lambda_of_diagonal)
   {
     const Backend &place = A.backend();
-    if (weights.empty())
-    {
-      patches.reinit(A, *aggregates, storage);
-      weights.reinit(place, std::size_t(n_sweeps) + n_steps);
-    }
-    choose(place, [&](auto where) {
-      multigrid::over_largest(where, lambda_of_diagonal.scalars(), 4. / 3., weights, n_sweeps);
+    together(A.partitioner(), [&] {
+      if (weights.empty())
+      {
+        patches.reinit(A, *aggregates, storage);
+        weights.reinit(place, std::size_t(n_sweeps) + n_steps);
+      }
+      choose(place, [&](auto where) {
+        multigrid::over_largest(where, lambda_of_diagonal.scalars(), 4. / 3., weights, n_sweeps);
+      });
+      patches.compute(A, D_inverse, n_sweeps, weights.data());
     });
-    patches.compute(A, D_inverse, n_sweeps, weights.data());
     lambda.compute(A, patches, eigenvalue_steps);
     choose(place, [&](auto where) {
       multigrid::chebyshev_weights(where, lambda.scalars(), eigenvalue_ratio, n_steps, n_sweeps, weights);
     });
   }
 
+  /** r = b - A_B x */
+  template <typename Number>
+  void PatchSmoother<Number>::outer_residual(const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r) const
+  {
+    x.update_ghosts();
+    dispatch(weights.backend(),
+             [&](auto where) { kernels::patch_outer_residual(where, patches.view(), x.data(), b.data(), r.data()); });
+  }
+
+  /** Step @p step, see kernels::patch_relaxation(). */
+  template <typename Number>
+  void PatchSmoother<Number>::relax(
+      const int step, const Vector<Number> &b, const Number *r, Vector<Number> &x, Number *r_out) const
+  {
+    dispatch(weights.backend(), [&](auto where) {
+      kernels::patch_relaxation(where, patches.view(), weights.data() + n_sweeps + step, b.data(), r, x.data(), r_out);
+    });
+  }
+
   template <typename Number>
   void PatchSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
   {
-    const PatchMatrixView<Number> A      = patches.view();
-    const double *const           weight = weights.data() + n_sweeps;
-    dispatch(weights.backend(), [&](auto where) {
-      for (int step = 0; step < n_steps; ++step)
-      {
-        if (step > 0)
-          kernels::patch_outer_residual(where, A, x.data(), b.data(), r.data());
-        kernels::patch_relaxation(where, A, weight + step, b.data(), step > 0 ? r.data() : nullptr, x.data(),
-                                  step == n_steps - 1 ? r.data() : nullptr);
-      }
-      kernels::patch_outer_residual(where, A, x.data(), r.data(), r.data());
-    });
+    for (int step = 0; step < n_steps; ++step)
+    {
+      if (step > 0)
+        outer_residual(x, b, r);
+      relax(step, b, step > 0 ? r.data() : nullptr, x, step == n_steps - 1 ? r.data() : nullptr);
+    }
+    outer_residual(x, r, r);
   }
 
   template <typename Number>
   void PatchSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
   {
-    const PatchMatrixView<Number> A      = patches.view();
-    const double *const           weight = weights.data() + n_sweeps;
-    dispatch(weights.backend(), [&](auto where) {
-      for (int step = n_steps - 1; step >= 0; --step)
-      {
-        kernels::patch_outer_residual(where, A, x.data(), b.data(), r.data());
-        kernels::patch_relaxation<Number>(where, A, weight + step, b.data(), r.data(), x.data(), nullptr);
-      }
-    });
+    for (int step = n_steps - 1; step >= 0; --step)
+    {
+      outer_residual(x, b, r);
+      relax(step, b, r.data(), x, nullptr);
+    }
   }
 
+  template <typename Number>
+  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters  &parameters,
+                                                       const AggregateLists &aggregates,
+                                                       const bool            below_finest,
+                                                       const bool            stretched,
+                                                       const int             degree)
+  {
+    const int    sweeps = parameters.sweeps_on(below_finest, stretched, degree);
+    const double range  = parameters.range_on(stretched, degree);
+    if (parameters.smoother == AMGSmoother::patch)
+      return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,
+                                                     parameters.eigenvalue_steps, parameters.patch_storage);
+    return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
+  }
+
+  template std::unique_ptr<LevelSmoother<float>>
+  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int);
+  template std::unique_ptr<LevelSmoother<double>>
+  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int);
   template class PatchMatrix<float>;
   template class PatchMatrix<double>;
   template class PatchSmoother<float>;

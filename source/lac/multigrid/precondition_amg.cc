@@ -62,16 +62,18 @@ namespace PatchFEM
     const Backend &place = matrix.backend();
     if (new_pattern)
     {
-      require(matrix.n_rows() == matrix.n_columns(), "A multigrid hierarchy needs a square matrix.");
+      require(matrix.n_rows() == matrix.n_columns() || matrix.partitioner() != nullptr,
+              "A multigrid hierarchy needs a square matrix.");
       CSRMatrix<Number> scalar;
       if (mdia != nullptr)
         mdia->copy_to(scalar);
       const int               b       = matrix.block_rows();
       const CompressedPattern pattern = block_pattern(place, (csr != nullptr ? *csr : scalar).view(), b, b);
       blocked.reinit(place, pattern.view(), b, b);
+      blocked.set_partitioner(matrix.partitioner());
     }
     if constexpr (std::is_same<Number, double>::value)
-      if (blocked.n_rows() == 0)
+      if (blocked.n_rows() == 0 && matrix.partitioner() == nullptr)
         blocked.copy_from(single_matrix); // for its pattern
     require(blocked.n_rows() == matrix.n_rows(),
             "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
@@ -93,15 +95,6 @@ namespace PatchFEM
   {
     rank_levels.reset();
     single_rank_levels.reset();
-    if (matrix.partitioner() != nullptr)
-    {
-      const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
-      require(sliced != nullptr, "Multigrid of several ranks needs a matrix in sliced ELLPACK, not in the format ",
-              matrix.format(), ".");
-      require(null_space.n_vectors() == 0, "Multigrid of several ranks does not project a null space; run one process, "
-                                           "or choose chebyshev.");
-      return initialize_on_ranks(*sliced, near_null, aggregation, additional_data);
-    }
     std::vector<Array<double>> null_vectors;
     for (const Vector<Number> &v : null_space.vectors())
     {
@@ -111,9 +104,11 @@ namespace PatchFEM
     }
     blocked                                   = SlicedEllpackMatrix<Number>();
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
-    single                                    = Single::none;
-    single_limit                              = additional_data.single_limit;
-    finest_limit                              = additional_data.finest_limit;
+    if (matrix.partitioner() != nullptr)
+      return initialize_on_ranks(finest, near_null, aggregation, additional_data, std::move(null_vectors));
+    single       = Single::none;
+    single_limit = additional_data.single_limit;
+    finest_limit = additional_data.finest_limit;
     reason.clear();
     levels        = AMGHierarchy<Number>();
     single_levels = AMGHierarchy<float>();
@@ -154,7 +149,8 @@ namespace PatchFEM
   void PreconditionAMG<Number>::initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
                                                     const NearNullSpace               &near_null,
                                                     AMGAggregation                    &aggregation,
-                                                    const AdditionalData              &additional_data)
+                                                    const AdditionalData              &additional_data,
+                                                    std::vector<Array<double>>         null_vectors)
   {
     reason.clear();
     single_limit = additional_data.single_limit;
@@ -167,8 +163,8 @@ namespace PatchFEM
         reason = reason_of<Error>([&]() {
           A.partitioner()->communicator().together([&] { require_single_range(A); });
           single_matrix.copy_from(A);
-          borrows_pattern = true;
-          single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data);
+          borrows_pattern = &A != &blocked;
+          single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
           return single_failure();
         });
         if (reason.empty())
@@ -184,7 +180,7 @@ namespace PatchFEM
     const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
     rank_levels                                 = std::make_unique<RankHierarchy<Number>>();
     rank_levels->monitor(end_of_phase);
-    rank_levels->initialize(A, near_null, again ? *again : aggregation, additional_data);
+    rank_levels->initialize(A, near_null, again ? *again : aggregation, additional_data, std::move(null_vectors));
   }
 
   /** Why fp32 is too short for the levels in it; empty if it is not. */
@@ -237,15 +233,14 @@ namespace PatchFEM
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if (rank_levels || single_rank_levels)
     {
-      const auto *sliced = dynamic_cast<const SlicedEllpackMatrix<Number> *>(&matrix);
-      require(sliced != nullptr, "A multigrid preconditioner was updated with a matrix of another format.");
       if (rank_levels)
-        return rank_levels->update(*sliced);
+        return rank_levels->update(finest);
       if constexpr (std::is_same<Number, double>::value)
       {
-        single_matrix.copy_values_from(*sliced);
+        single_matrix.copy_values_from(finest);
         reason = reason_of<Error>([&]() { // of all ranks
           single_rank_levels->update(single_matrix);
           return single_failure();
@@ -254,13 +249,12 @@ namespace PatchFEM
           return;
         rank_levels = std::make_unique<RankHierarchy<Number>>();
         rank_levels->monitor(end_of_phase);
-        rank_levels->initialize_from(*sliced, std::move(*single_rank_levels));
+        rank_levels->initialize_from(finest, std::move(*single_rank_levels));
         single_rank_levels.reset();
         single_matrix = SlicedEllpackMatrix<float>();
       }
       return;
     }
-    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if constexpr (std::is_same<Number, double>::value)
     {
       if (single != Single::none)

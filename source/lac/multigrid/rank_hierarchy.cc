@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "multigrid_tools.h"
+#include "null_vectors.h"
 
 #include <patchfem/lac/multigrid/rank_hierarchy.h>
 
@@ -34,13 +34,12 @@ namespace PatchFEM
   void RankHierarchy<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
                                          const NearNullSpace               &near_null,
                                          AMGAggregation                    &aggregation,
-                                         const AMGParameters               &amg_parameters)
+                                         const AMGParameters               &amg_parameters,
+                                         std::vector<Array<double>>         null_vectors)
   {
     require(A.partitioner() != nullptr, "A matrix of one rank has an AMGHierarchy.");
     require(near_null.n_unknowns() == A.n_rows() || A.n_rows() == 0, "A near-null space of ", near_null.n_unknowns(),
             " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
-    require(amg_parameters.smoother != AMGSmoother::patch,
-            "The smoother patch is for one rank; choose chebyshev, which is the default.");
     const Communicator &ranks = A.partitioner()->communicator();
     const Backend      &place = A.backend();
     parameters                = amg_parameters;
@@ -48,6 +47,8 @@ namespace PatchFEM
     levels.clear();
     everything.reset();
     aggregation.know_points(near_null.dim(), near_null.points());
+    aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
+    null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
 
     const std::int64_t  small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
     const int           n_modes = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
@@ -84,10 +85,14 @@ namespace PatchFEM
       });
       points = centroids(level->aggregates, points, dim);
       modes.copy_from(place, level->tentative.coarse_modes());
+      multigrid::on_level(levels.size(), matrix.partitioner()->n_global() * matrix.block_rows(), [&] {
+        multigrid::restrict_null_vectors(matrix, level->aggregates, level->tentative, n_modes, null_vectors);
+      });
       report(levels.size(), "modes");
       level->coarsening.reinit(matrix, level->aggregates, n_modes);
       report(levels.size(), "patterns");
-      level->compute_coarse();
+      multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
+      level->compute_coarse(null_scale);
       report(levels.size(), "values");
       levels.push_back(std::move(level));
     }
@@ -99,9 +104,15 @@ namespace PatchFEM
     const std::unique_ptr<AMGAggregation> again =
         aggregation.gather(static_cast<unsigned int>(levels.size()), *last().partitioner());
     require(again != nullptr, "These aggregates are for one rank.");
+    for (Array<double> &v : null_vectors)
+    {
+      std::vector<double> own = v.to_vector();
+      own.resize(last().n_rows()); // without ghosts of the user's
+      v = Array<double>(place, ranks.concatenate(own));
+    }
     report(levels.size(), "gathering");
-    pass_diagonal();
-    gathered.initialize(whole, all_modes, *again, parameters);
+    tell_of_finest();
+    gathered.initialize(whole, all_modes, *again, parameters, std::move(null_vectors));
     make_vectors();
   }
 
@@ -112,6 +123,7 @@ namespace PatchFEM
     require(other.finest != nullptr, "Aggregates of a hierarchy were asked for before it was initialized.");
     parameters = other.parameters;
     finest     = &A;
+    null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
     everything.reset();
     for (auto &from : other.levels)
@@ -121,20 +133,21 @@ namespace PatchFEM
       level->A          = &last();
       level->aggregates = std::move(from->aggregates);
       level->tentative  = std::move(from->tentative);
+      level->settled    = std::move(from->settled);
       compute_smoother(*level);
       level->coarsening.reinit(*level->A, level->aggregates, n_modes);
-      level->compute_coarse();
+      level->compute_coarse(null_scale);
       levels.push_back(std::move(level));
     }
     gather_matrix(last());
-    pass_diagonal();
+    tell_of_finest();
     gathered.initialize_from(whole, std::move(other.gathered));
     make_vectors();
   }
 
   /** Tells the gathered levels what they see of the finest diagonal. */
   template <typename Number>
-  void RankHierarchy<Number>::pass_diagonal()
+  void RankHierarchy<Number>::tell_of_finest()
   {
     const Backend &place = finest->backend();
     Vector<Number> D(place);
@@ -149,7 +162,7 @@ namespace PatchFEM
     const Communicator &ranks = finest->partitioner()->communicator();
     Vector<double>      of_all(place);
     of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
-    gathered.know_diagonal(std::move(of_all));
+    gathered.know_finest(static_cast<unsigned int>(levels.size()), std::move(of_all), null_scale);
   }
 
   template <typename Number>
@@ -164,10 +177,11 @@ namespace PatchFEM
     {
       levels[l]->A->initialize_vector(levels[l]->r, true);
       if (l > 0)
-      {
-        levels[l]->A->initialize_vector(levels[l]->x);
-        levels[l]->A->initialize_vector(levels[l]->b);
-      }
+        for (Vector<Number> *v : {&levels[l]->x, &levels[l]->b})
+          levels[l]->A->initialize_vector(*v);
+      if (l > 0 && gathered.is_w_cycle())
+        for (Vector<Number> *v : {&levels[l]->x_2, &levels[l]->b_2})
+          levels[l]->A->initialize_vector(*v);
     }
   }
 
@@ -178,19 +192,21 @@ namespace PatchFEM
     require(A.n_rows() == finest->n_rows() && A.n_stored_elements() == finest->n_stored_elements() &&
                 A.partitioner() == finest->partitioner(),
             "A multigrid hierarchy was updated with a matrix of another pattern.");
-    finest = &A;
+    finest     = &A;
+    null_scale = null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     for (std::size_t l = 0; l < levels.size(); ++l)
     {
       levels[l]->A = l == 0 ? &A : &levels[l - 1]->coarsening.coarse_matrix();
       compute_smoother(*levels[l]);
       report(l, "smoother");
-      levels[l]->compute_coarse();
+      levels[l]->compute_coarse(null_scale);
       report(l, "values");
     }
     gather_matrix(last());
     report(levels.size(), "gathering");
-    pass_diagonal();
+    tell_of_finest();
     gathered.update(whole);
+    make_vectors();
   }
 
   template <typename Number>
@@ -199,12 +215,18 @@ namespace PatchFEM
     const Communicator &ranks     = level.A->partitioner()->communicator();
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
     const bool          below     = level.A != finest;
-    ranks.together([&] { level.diagonal.initialize(*level.A); });
+    level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
     if (level.smoother == nullptr)
-      level.smoother = std::make_unique<PolynomialSmoother<Number>>(
-          parameters.smoother, parameters.sweeps_on(below, stretched), parameters.range_on(stretched));
-    ranks.together([&] { level.smoother->initialize(*level.A, level.diagonal, level.lambda); });
+      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched);
+    level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+  }
+
+  template <typename Number>
+  void RankHierarchy<Number>::Level::compute_coarse(const double null_scale)
+  {
+    coarsening.compute(*A, aggregates, tentative, diagonal, lambda);
+    multigrid::add_settled(null_scale, settled, coarsening.coarse_matrix());
   }
 
   template <typename Number>
@@ -262,6 +284,20 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void RankHierarchy<Number>::solve(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
+  {
+    if (index == levels.size())
+      return solve_gathered(x, b);
+    cycle(index, x, b);
+    if (!gathered.is_w_cycle())
+      return;
+    const Level &level = *levels[index]; // see AMGHierarchy::solve()
+    level.A->residual(level.b_2, x, b);
+    cycle(index, level.x_2, level.b_2);
+    x.add(Number(1), level.x_2);
+  }
+
+  template <typename Number>
   void RankHierarchy<Number>::cycle(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
   {
     if (index == levels.size())
@@ -274,7 +310,7 @@ namespace PatchFEM
     Vector<Number> &coarse_b = is_last ? last_b : levels[index + 1]->b;
     level.coarsening.restrictor().vmult(coarse_b, level.r);
     report(index, "restriction");
-    cycle(index + 1, coarse_x, coarse_b);
+    solve(index + 1, coarse_x, coarse_b);
     level.coarsening.prolongator().vmult_add(x, coarse_x);
     report(index, "prolongation");
     level.smoother->post_smooth(x, level.r, b);
@@ -298,7 +334,7 @@ namespace PatchFEM
     copy(whole_b.data() + before, own_and_others.data(), n);
     copy(whole_b.data() + before + n, own_and_others.data() + n + before, behind);
     report(levels.size(), "gathering");
-    gathered.cycle(whole_x, whole_b);
+    levels.empty() ? gathered.cycle(whole_x, whole_b) : gathered.solve(whole_x, whole_b);
     copy(x.data(), whole_x.data() + before, n);
   }
 
@@ -318,7 +354,7 @@ namespace PatchFEM
       s.lambda_max      = level->lambda.value();
       s.single          = std::is_same<Number, float>::value;
       s.memory          = memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
-                                                level->coarsening, level->x, level->b, level->r);
+                                                level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);
       result.push_back(s);
     }
     for (const AMGLevelStatistics &s : gathered.statistics())
@@ -332,7 +368,7 @@ namespace PatchFEM
     std::size_t bytes = memory_consumption_of(whole, gathered, own_and_others, whole_x, whole_b, last_x, last_b);
     for (const std::unique_ptr<Level> &level : levels)
       bytes += memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
-                                     level->coarsening, level->x, level->b, level->r);
+                                     level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);
     return bytes;
   }
 

@@ -19,9 +19,9 @@ namespace PatchFEM
 
   template <typename Number, typename Value>
   template <typename MatrixNumber>
-  void PreconditionBlockJacobi<Number, Value>::compute(const Operator<MatrixNumber> &matrix,
-                                                       const int                     block_size,
-                                                       const double                  relaxation)
+  void PreconditionBlockJacobi<Number, Value>::invert(const Operator<MatrixNumber> &matrix,
+                                                      const int                     block_size,
+                                                      const double                  relaxation)
   {
     require(relaxation > 0., "The relaxation of a Jacobi preconditioner must be positive.");
     require(matrix.n_rows() % block_size == 0, "The rows of a matrix are not a multiple of the block size ", block_size,
@@ -30,7 +30,7 @@ namespace PatchFEM
     const int      n_blocks = matrix.n_rows() / block_size;
     inverse                 = {0, block_size, 0, nullptr}; // what is left if the matrix is refused
 
-    const auto invert = [&](Array<MatrixNumber> &inverses) {
+    const auto invert_blocks = [&](Array<MatrixNumber> &inverses) {
       Array<MatrixNumber> blocks;
       matrix.extract_block_diagonal(block_size, blocks);
       inverses.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
@@ -47,11 +47,11 @@ namespace PatchFEM
                                                         std::to_string(row) + " is not positive definite at this row.");
     };
     if constexpr (std::is_same_v<Value, MatrixNumber>)
-      invert(values);
+      invert_blocks(values);
     else
     {
       Array<MatrixNumber> inverses;
-      invert(inverses);
+      invert_blocks(inverses);
       if constexpr (!std::is_same_v<Number, Value>)
         for (int a = 0; a < block_size; ++a)
           require_single_range(backend, n_blocks, inverses.data() + std::int64_t(a * (a + 1) / 2 + a) * n_blocks,
@@ -69,8 +69,8 @@ namespace PatchFEM
   template class PreconditionBlockJacobi<float>;
   template class PreconditionBlockJacobi<double>;
   template class PreconditionBlockJacobi<double, float>;
-  template void PreconditionBlockJacobi<float>::compute(const Operator<float> &, int, double);
-  template void PreconditionBlockJacobi<float>::compute(const Operator<double> &, int, double);
-  template void PreconditionBlockJacobi<double>::compute(const Operator<double> &, int, double);
-  template void PreconditionBlockJacobi<double, float>::compute(const Operator<double> &, int, double);
+  template void PreconditionBlockJacobi<float>::invert(const Operator<float> &, int, double);
+  template void PreconditionBlockJacobi<float>::invert(const Operator<double> &, int, double);
+  template void PreconditionBlockJacobi<double>::invert(const Operator<double> &, int, double);
+  template void PreconditionBlockJacobi<double, float>::invert(const Operator<double> &, int, double);
 } // namespace PatchFEM

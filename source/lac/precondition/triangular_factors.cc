@@ -156,8 +156,7 @@ namespace PatchFEM
   }
 
   template <typename Number, typename Value>
-  void PreconditionSSOR<Number, Value>::initialize(const MatrixBase<Number> &matrix,
-                                                   const AdditionalData     &additional_data)
+  void PreconditionSSOR<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
     const double omega = additional_data.relaxation;
     require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
@@ -185,8 +184,7 @@ namespace PatchFEM
   }
 
   template <typename Number, typename Value>
-  void PreconditionIC<Number, Value>::initialize(const MatrixBase<Number> &matrix,
-                                                 const AdditionalData     &additional_data)
+  void PreconditionIC<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
     require(additional_data.shift >= 0. && additional_data.shift <= largest_shift,
             "The shift of an incomplete Cholesky factorisation must not be negative or above 1000.");

@@ -83,15 +83,24 @@ namespace PatchFEM
     void update(const SlicedEllpackMatrix<Number> &A);
 
     /**
-     * Before initialize() and update() of levels that others are above: what its rows see of the diagonal of the finest
-     * matrix of all (multigrid::restricted()), on its back end, for condition().
+     * Before initialize() and update() of levels that @p n_above others are above: what its rows see of the diagonal of
+     * the finest matrix of all (multigrid::restricted()), on its back end, for condition(), and the root mean square of
+     * that diagonal, which null vectors need.
      */
-    void know_diagonal(Vector<double> &&weights) { diagonal_above = std::move(weights); }
+    void know_finest(const unsigned int n_above, Vector<double> &&weights, const double scale)
+    {
+      levels_above   = n_above;
+      diagonal_above = std::move(weights);
+      scale_above    = scale;
+    }
 
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
 
-    /** The same after smooth_finest_with(). */
+    /** The same below levels that know_finest() told of: two steps in a W-cycle. */
+    void solve(Vector<Number> &x, const Vector<Number> &b) const { solve(0, x, b); }
+
+    /** cycle() after smooth_finest_with(). */
     void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
 
     /**
@@ -112,6 +121,7 @@ namespace PatchFEM
       end_of_phase = function;
     }
 
+    bool                               is_w_cycle() const { return w_cycle; }
     unsigned int                       n_levels() const { return static_cast<unsigned int>(levels.size()); }
     const SlicedEllpackMatrix<Number> &matrix(const unsigned int level) const { return *levels[level]->A; }
     const SmoothedAggregation<Number> &coarsening(const unsigned int level) const { return levels[level]->coarsening; }
@@ -161,7 +171,9 @@ namespace PatchFEM
     std::vector<std::unique_ptr<Level>> levels;
     std::unique_ptr<Smoothing<float>>   single_finest;  ///< the finest level in fp32 under others in fp64
     std::vector<Array<double>>          null_vectors;   ///< of the last level
-    Vector<double>                      diagonal_above; ///< of know_diagonal()
+    Vector<double>                      diagonal_above; ///< of know_finest()
+    double                              scale_above        = 0.;
+    unsigned int                        levels_above       = 0;
     double                              condition_estimate = 0.;
     double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
     bool                                w_cycle    = false;
@@ -190,15 +202,14 @@ namespace PatchFEM
                           const SlicedEllpackMatrix<SmootherNumber> &A,
                           Smoothing<SmootherNumber>                 &smoothing) const;
 
-    /** See multigrid::restricted(); of an embedding P they are v at the vertices, and P^T v for @p weights. */
-    static Vector<double> restricted(const Level &level, int n_modes, bool weights, const Array<double> &v);
+    /** See multigrid::restricted(); of an embedding P they are P^T v. */
+    static Vector<double> restricted_weights(const Level &level, int n_modes, const Vector<double> &v);
 
     void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
-    void   settle_null_vectors(Level &level);
-    void   add_settled(Level &level) const;
     double estimate_condition() const;
     void   choose_cycle();
     void   solve_coarse(unsigned int level) const;
+    void   solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void   cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
   };
 } // namespace PatchFEM

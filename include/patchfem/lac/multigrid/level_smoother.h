@@ -19,7 +19,7 @@ namespace PatchFEM
   public:
     virtual ~LevelSmoother() = default;
 
-    /** Once per matrix, and again for new values on its pattern. Keeps references to all three. */
+    /** Once per matrix, and again for new values on its pattern; of several ranks collective. Keeps references. */
     virtual void initialize(const SlicedEllpackMatrix<Number>     &A,
                             const PreconditionBlockJacobi<Number> &D_inverse,
                             const LargestEigenvalue<Number>       &lambda) = 0;
@@ -61,6 +61,7 @@ namespace PatchFEM
     BlockDiagonalView<Number>          inverse{0, 1, 0, nullptr};
     mutable Vector<Number>             d; ///< of Chebyshev's recurrence
 
+    void find_coefficients(const LargestEigenvalue<Number> &lambda);
     void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const;
   };
 } // namespace PatchFEM

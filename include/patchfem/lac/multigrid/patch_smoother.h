@@ -5,6 +5,8 @@
 #include <patchfem/lac/graph/aggregate_lists.h>
 #include <patchfem/lac/multigrid/level_smoother.h>
 
+#include <memory>
+
 namespace PatchFEM
 {
   namespace internal
@@ -51,7 +53,7 @@ namespace PatchFEM
                  int                                    n_sweeps,
                  const double                          *weights);
 
-    /** dst = M^-1 src */
+    /** dst = M^-1 src; of several ranks that of each */
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     std::string name() const override { return "patch"; }
     std::size_t memory_consumption() const override { return arrays.memory_consumption(); }
@@ -75,7 +77,8 @@ namespace PatchFEM
    * as polynomials in M^-1 A with symmetric M they are their own adjoint. One step of one sweep is damped Jacobi.
    *
    * A step reads A once, whatever the number of sweeps: m steps move as much as a polynomial of degree m. What is
-   * stored comes on top of the level's matrix.
+   * stored comes on top of the level's matrix. Of several ranks each has patches of its own nodes, and columns of others
+   * are in the outer part: steps exchange ghosts once, and remain what they are of one rank with these patches.
    */
   template <typename Number>
   class PatchSmoother : public LevelSmoother<Number>
@@ -110,5 +113,19 @@ namespace PatchFEM
     PatchMatrix<Number>       patches;
     LargestEigenvalue<Number> lambda;
     Array<double>             weights; ///< see PatchMatrixView
+
+    void outer_residual(const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r) const;
+    void relax(int step, const Vector<Number> &b, const Number *r, Vector<Number> &x, Number *r_out) const;
   };
+
+  /**
+   * The smoother that @p parameters ask for on the finest level or below it, of nodes in @p aggregates, to which it keeps
+   * a reference; @p stretched if those of any rank are. If the next level has degree 1, @p degree is that of the space.
+   */
+  template <typename Number>
+  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters  &parameters,
+                                                       const AggregateLists &aggregates,
+                                                       bool                  below_finest,
+                                                       bool                  stretched,
+                                                       int                   degree = 1);
 } // namespace PatchFEM

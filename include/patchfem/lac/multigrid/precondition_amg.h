@@ -13,8 +13,8 @@ namespace PatchFEM
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
    * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is
-   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks (see RankHierarchy) they are
-   * SlicedEllpackMatrix, without a null space; levels are all in fp32, or none is.
+   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks (see RankHierarchy) levels are
+   * all in fp32, or none is.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>
@@ -148,7 +148,8 @@ namespace PatchFEM
     void initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
                              const NearNullSpace               &near_null,
                              AMGAggregation                    &aggregation,
-                             const AdditionalData              &additional_data);
+                             const AdditionalData              &additional_data,
+                             std::vector<Array<double>>         null_vectors);
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
     std::string                        single_failure();

@@ -9,17 +9,22 @@ namespace PatchFEM
    * Smoothed aggregation of a matrix that several ranks share (see SmoothedAggregation). Aggregates are of one rank:
    * their graph is that of the columns which a rank owns. A level of few rows for each rank, or that aggregates of single
    * ranks hardly coarsen, is gathered: from there on every rank has the whole AMGHierarchy and applies it, with the same
-   * bits, which costs one exchange a cycle. All functions are collective.
+   * bits, which costs one exchange a visit. Patches of the smoother patch are of one rank, too; what couples them with
+   * others' is in the residuals. All functions are collective.
    */
   template <typename Number>
   class RankHierarchy
   {
   public:
-    /** See AMGHierarchy::initialize(). @p A must outlive this. Throws Error, on all ranks, if a level is not definite. */
+    /**
+     * See AMGHierarchy::initialize(); of @p null_vectors each rank has its entries. @p A must outlive this. Throws
+     * Error, on all ranks, if a level is not definite.
+     */
     void initialize(const SlicedEllpackMatrix<Number> &A,
                     const NearNullSpace               &near_null,
                     AMGAggregation                    &aggregation,
-                    const AMGParameters               &parameters);
+                    const AMGParameters               &parameters,
+                    std::vector<Array<double>>         null_vectors = {});
 
     /** See AMGHierarchy::initialize_from(). */
     template <typename OtherNumber>
@@ -48,20 +53,23 @@ namespace PatchFEM
 
     struct Level
     {
-      const SlicedEllpackMatrix<Number>          *A = nullptr;
-      AggregateLists                              aggregates;
-      TentativeProlongator                        tentative;
-      PreconditionBlockJacobi<Number>             diagonal;
-      LargestEigenvalue<Number>                   lambda;
-      std::unique_ptr<PolynomialSmoother<Number>> smoother;
-      SmoothedAggregation<Number>                 coarsening;
-      mutable Vector<Number>                      x, b, r; ///< x and b none on the finest level
+      const SlicedEllpackMatrix<Number>     *A = nullptr;
+      AggregateLists                         aggregates;
+      TentativeProlongator                   tentative;
+      PreconditionBlockJacobi<Number>        diagonal;
+      LargestEigenvalue<Number>              lambda;
+      std::unique_ptr<LevelSmoother<Number>> smoother;
+      SmoothedAggregation<Number>            coarsening;
+      std::vector<Array<double>>             settled;  ///< null vectors that are held on the next level
+      mutable Vector<Number>                 x, b, r;  ///< x and b none on the finest level
+      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
 
-      void compute_coarse() { coarsening.compute(*A, aggregates, tentative, diagonal, lambda); }
+      void compute_coarse(double null_scale);
     };
 
     AMGParameters                                          parameters;
     std::vector<std::unique_ptr<Level>>                    levels;
+    double                                                 null_scale = 0.; ///< as in AMGHierarchy
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     SlicedEllpackMatrix<Number>        whole; ///< the matrix that is gathered, in the order of ranks
@@ -83,8 +91,9 @@ namespace PatchFEM
     }
     void compute_smoother(Level &level) const;
     void make_vectors();
-    void pass_diagonal();
+    void tell_of_finest();
     void gather_matrix(const SlicedEllpackMatrix<Number> &A);
+    void solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;
   };

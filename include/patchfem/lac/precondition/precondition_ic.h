@@ -29,7 +29,10 @@ namespace PatchFEM
     using AdditionalData = ICData;
 
     /** Refuses a diagonal entry that is not positive, and a pattern that is not symmetric. */
-    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
+    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData())
+    {
+      together(matrix.partitioner(), [&] { make(matrix, additional_data); });
+    }
 
     std::string name() const override { return this->template with_precision<Value>("ic"); }
 
@@ -48,5 +51,7 @@ namespace PatchFEM
   private:
     double       used_shift = 0.;
     unsigned int breakdowns = 0;
+
+    void make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data);
   };
 } // namespace PatchFEM

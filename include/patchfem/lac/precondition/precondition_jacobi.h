@@ -95,11 +95,17 @@ namespace PatchFEM
     }
 
   protected:
-    /** Inverts in the matrix's number type. */
+    /** Inverts in the matrix's number type; of several ranks collective. */
     template <typename MatrixNumber>
-    void compute(const Operator<MatrixNumber> &matrix, int block_size, double relaxation);
+    void compute(const Operator<MatrixNumber> &matrix, const int block_size, const double relaxation)
+    {
+      together(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); });
+    }
 
   private:
+    template <typename MatrixNumber>
+    void invert(const Operator<MatrixNumber> &matrix, int block_size, double relaxation);
+
     Array<Value>             values;
     BlockDiagonalView<Value> inverse{0, 1, 0, nullptr};
   };

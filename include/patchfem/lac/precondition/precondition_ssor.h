@@ -39,7 +39,10 @@ namespace PatchFEM
     using Ordering       = SSORData::Ordering;
 
     /** Refuses a diagonal block that is not positive definite, and a pattern that is not symmetric. */
-    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData());
+    void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData())
+    {
+      together(matrix.partitioner(), [&] { make(matrix, additional_data); });
+    }
 
     std::string name() const override { return this->template with_precision<Value>("ssor"); }
 
@@ -48,5 +51,8 @@ namespace PatchFEM
     {
       return TriangularFactors<Number, Value>::peak_bytes(pattern, format, pattern.block_rows);
     }
+
+  private:
+    void make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data);
   };
 } // namespace PatchFEM
