@@ -149,9 +149,9 @@ namespace PatchFEM
               "The sorting window must be at least one row, or AdditionalData::best_window.");
       require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
               " different finite elements in one problem.");
-      require(tables.n_cells() > 0 || tables.ranks.several(), "The mesh has no cells.");
+      require(tables.n_cells() > 0 || tables.ranks.several() || backend.group() != nullptr, "The mesh has no cells.");
       require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
-              "Several ranks work on the back end host, not yet on cuda.");
+              "Ranks share one GPU on the back end cuda, but not yet several.");
       require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
       upload(backend, tables);
       check_jacobians(tables);

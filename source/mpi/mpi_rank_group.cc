@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/quote.h>
+#include <patchfem/base/rank_group.h>
+#include <patchfem/base/threads.h>
+#include <patchfem/mpi/mpi_communicator.h>
+#include <patchfem/mpi/mpi_rank_group.h>
+
+#include <sched.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using Shared = std::shared_ptr<const MPICommunicator>;
+
+    /** The number that the environment variable @p name holds, or @p otherwise. */
+    std::size_t number_from_environment(const char *const name, const std::size_t otherwise)
+    {
+      const char *const text = std::getenv(name);
+      if (text == nullptr)
+        return otherwise;
+      char           *end    = nullptr;
+      const long long number = std::strtoll(text, &end, 10);
+      require(end != text && *end == 0 && number > 0, "The environment variable ", name, " is ", quote(text),
+              "; it must be a whole number above 0.");
+      return static_cast<std::size_t>(number);
+    }
+
+    /** Ranks that see the same devices, in ascending order; the first of them has looked. */
+    struct Neighbours
+    {
+      std::vector<int>         ranks;
+      std::vector<std::string> devices; ///< what tells them apart
+    };
+
+    /** How ranks are divided. */
+    struct Division
+    {
+      std::vector<int>              group_of, device_of; ///< [rank], the latter among those that it sees
+      std::vector<int>              first;               ///< [group]
+      std::vector<RankGroup::Share> groups;
+      int                           n_idle = 0;   ///< devices
+      std::vector<std::size_t>      n_of_machine; ///< [rank]: members that share its machine
+    };
+
+    /** Devices in equal shares, each for neighbouring ranks. */
+    Division divide(const std::vector<Neighbours> &neighbours, const std::vector<int> &machines)
+    {
+      Division result;
+      result.group_of.resize(machines.size());
+      result.device_of.resize(machines.size());
+      for (const Neighbours &some : neighbours)
+      {
+        const std::size_t n_ranks = some.ranks.size(), n = std::min(n_ranks, some.devices.size());
+        result.n_idle += static_cast<int>(some.devices.size() - n);
+        for (std::size_t i = 0; i < n_ranks; ++i)
+          result.device_of[some.ranks[i]] = static_cast<int>(i * n / n_ranks);
+        for (std::size_t i = 0; i < n_ranks; ++i)
+          if (i == 0 || result.device_of[some.ranks[i]] != result.device_of[some.ranks[i - 1]])
+            result.first.push_back(some.ranks[i]);
+      }
+      std::sort(result.first.begin(), result.first.end());
+      result.groups.resize(result.first.size());
+      for (const Neighbours &some : neighbours)
+      {
+        int first = 0;
+        for (const int rank : some.ranks)
+        {
+          if (std::binary_search(result.first.begin(), result.first.end(), rank))
+            first = rank;
+          const auto g = std::lower_bound(result.first.begin(), result.first.end(), first) - result.first.begin();
+          result.group_of[rank] = static_cast<int>(g);
+          result.groups[g].ranks.push_back(rank);
+          result.groups[g].device = some.devices[result.device_of[rank]];
+        }
+      }
+      for (const int machine : machines)
+      {
+        std::size_t n = 0;
+        for (std::size_t rank = 0; rank < machines.size(); ++rank)
+          n += machines[rank] == machine &&
+               !std::binary_search(result.first.begin(), result.first.end(), static_cast<int>(rank));
+        result.n_of_machine.push_back(n);
+      }
+      return result;
+    }
+
+    /** Those of the same machine and CUDA_VISIBLE_DEVICES; collective. @p look is called by the first of each. */
+    template <typename Look>
+    std::vector<Neighbours> neighbours(const Communicator &ranks, const std::vector<int> &machines, const Look &look)
+    {
+      using Bytes               = Communicator::Bytes;
+      const char *const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+      const std::string text    = visible == nullptr ? "all" : "=" + std::string(visible);
+      const auto        texts   = ranks.all_gather(Bytes(text.begin(), text.end()));
+
+      std::map<std::pair<int, Bytes>, std::vector<int>> same;
+      for (int rank = 0; rank < ranks.size(); ++rank)
+        same[{machines[rank], texts[rank]}].push_back(rank);
+      std::string seen; // one behind the other, each with its length
+      ranks.together([&] {
+        if (same[{machines[ranks.rank()], texts[ranks.rank()]}].front() == ranks.rank())
+          for (const std::string &device : look())
+            seen += static_cast<char>(device.size()) + device;
+      });
+      const auto              all = ranks.all_gather(Bytes(seen.begin(), seen.end()));
+      std::vector<Neighbours> result;
+      for (const auto &[place, list] : same)
+      {
+        result.push_back({list, {}});
+        const Bytes &of_first = all[list.front()];
+        for (auto next = of_first.begin(); next != of_first.end();)
+        {
+          const auto length = *next++;
+          result.back().devices.emplace_back(next, next + length);
+          next += length;
+        }
+      }
+      std::set<std::pair<int, std::string>> known;
+      for (const Neighbours &some : result)
+        for (const std::string &device : some.devices)
+          require(
+              known.emplace(machines[some.ranks.front()], device).second, "Rank ", some.ranks.front(),
+              " has another CUDA_VISIBLE_DEVICES than other ranks of its machine, but shows it one of their devices; "
+              "let these sets be equal, or have no device in common.");
+      return result;
+    }
+
+    class MPIRankGroup : public RankGroup
+    {
+    public:
+      MPIRankGroup(const Shared &all, const Division &division, const std::string &what)
+          : division(division), own(part(*all, division.group_of[all->rank()])),
+            n_of_machine(division.n_of_machine[all->rank()])
+      {
+        const int n_groups = static_cast<int>(division.first.size());
+        if (n_groups > 1)
+        {
+          const Shared of_owners = part(*all, own->rank() == 0 ? 0 : MPI_UNDEFINED);
+          if (own->rank() == 0)
+            all_owners = of_owners;
+        }
+        text = text_of(all->size(), " ranks ", n_groups < all->size() ? "share" : "have", " ", n_groups, " ", what,
+                       n_groups > 1 ? "s" : "", ", owned by rank");
+        for (std::size_t g = 0; g < division.first.size(); ++g)
+          text += (g == 0 ? n_groups > 1 ? "s " : " " : ", ") + std::to_string(division.first[g]);
+        if (division.n_idle > 0)
+          text += text_of("; ", division.n_idle, division.n_idle > 1 ? " others are" : " other is", " idle");
+
+        own->together([&] { most_window_bytes = number_from_environment("PATCHFEM_WINDOW_BYTES", SIZE_MAX); });
+        CPU_ZERO(&of_rank);
+        sched_getaffinity(0, sizeof(of_rank), &of_rank);
+        CPU_ZERO(&of_all);
+        for (const cpu_set_t &set : own->all_gather(of_rank))
+          CPU_OR(&of_all, &of_all, &set);
+        n_threads = std::min(static_cast<int>(own->sum(std::int64_t(max_threads()))), CPU_COUNT(&of_all));
+      }
+
+      const Communicator                 &ranks() const override { return *own; }
+      std::shared_ptr<const Communicator> owners() const override { return all_owners; }
+      const std::vector<Share>           &groups() const override { return division.groups; }
+      const std::vector<int>             &group_of() const override { return division.group_of; }
+      std::string                         description() const override { return text; }
+
+      using RankGroup::collect, RankGroup::deal, RankGroup::tell;
+
+    protected:
+      void tell(void *const data, const std::size_t bytes) const override { own->broadcast(data, bytes); }
+
+      void collect(const void *const from, const std::vector<std::size_t> &bytes, void *const all) const override
+      {
+        through_window(
+            bytes,
+            [&](const int rank, const std::size_t begin, const std::size_t n, char *const window) {
+              if (own->rank() == rank)
+                std::memcpy(window, static_cast<const char *>(from) + begin, n);
+            },
+            [&](const int rank, const std::size_t begin, const std::size_t n, const char *const window) {
+              if (own->rank() == 0)
+                std::memcpy(static_cast<char *>(all) + first_byte(bytes, rank) + begin, window, n);
+            });
+        if (own->rank() == 0 && bytes[0] > 0)
+          std::memcpy(all, from, bytes[0]);
+      }
+
+      void deal(const void *const all, const std::vector<std::size_t> &bytes, void *const to) const override
+      {
+        through_window(
+            bytes,
+            [&](const int rank, const std::size_t begin, const std::size_t n, char *const window) {
+              if (own->rank() == 0)
+                std::memcpy(window, static_cast<const char *>(all) + first_byte(bytes, rank) + begin, n);
+            },
+            [&](const int rank, const std::size_t begin, const std::size_t n, const char *const window) {
+              if (own->rank() == rank)
+                std::memcpy(static_cast<char *>(to) + begin, window, n);
+            });
+        if (own->rank() == 0 && bytes[0] > 0)
+          std::memcpy(to, all, bytes[0]);
+      }
+
+      void widen() const override
+      {
+        threads_of_rank = max_threads();
+        sched_setaffinity(0, sizeof(of_all), &of_all);
+        set_max_threads(n_threads);
+      }
+
+      void narrow() const override
+      {
+        set_max_threads(threads_of_rank);
+        sched_setaffinity(0, sizeof(of_rank), &of_rank);
+      }
+
+    private:
+      /** The ranks of @p all with the same @p color, which may be MPI_UNDEFINED: null. Collective. */
+      static Shared part(const MPICommunicator &all, const int color)
+      {
+        all.barrier(); // what follows cannot be waited for, and now does not take long
+        MPI_Comm same;
+        MPI_Comm_split(all.mpi(), color, all.rank(), &same);
+        if (same == MPI_COMM_NULL)
+          return nullptr;
+        auto result = std::make_shared<const MPICommunicator>(same);
+        MPI_Comm_free(&same);
+        return result;
+      }
+
+      static std::size_t first_byte(const std::vector<std::size_t> &bytes, const int rank)
+      {
+        return std::accumulate(bytes.begin(), bytes.begin() + rank, std::size_t(0));
+      }
+
+      /**
+       * Calls @p write(rank, begin, n, window) and, when all have, @p read of the same for pieces of what goes through
+       * each member's window, until there are none.
+       */
+      template <typename Write, typename Read>
+      void through_window(const std::vector<std::size_t> &bytes, const Write &write, const Read &read) const
+      {
+        using Clock      = std::chrono::steady_clock;
+        const auto begin = Clock::now();
+        const auto most  = *std::max_element(bytes.begin(), bytes.end());
+        char       come  = 0;
+        tell(&come, 1); // members sleep until the owner comes
+        if (windows.empty() && own->size() > 1)
+          make_windows();
+        for (std::size_t first = 0; first < most && own->size() > 1; first += window_bytes)
+        {
+          const auto each = [&](const auto &move) {
+            for (int rank = 1; rank < own->size(); ++rank)
+              if (bytes[rank] > first)
+                move(rank, first, std::min(bytes[rank] - first, window_bytes), windows[rank]);
+            MPI_Win_sync(window);
+            own->barrier();
+            MPI_Win_sync(window);
+          };
+          each(write);
+          each(read);
+        }
+        handed.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+        handed.bytes += static_cast<double>(first_byte(bytes, own->size()) - bytes[0]);
+      }
+
+      /** One for each member. They stay until MPI ends. */
+      void make_windows() const
+      {
+        constexpr std::size_t usual = 4 << 20, least = 4096;
+        struct statvfs        system;
+        std::size_t           available = most_window_bytes;
+        // Half of what there is: others may come, and the system kills who touches pages that it does not have.
+        if (statvfs("/dev/shm", &system) == 0)
+          available = std::min<std::size_t>(available, std::size_t(system.f_bavail) * system.f_frsize / 2);
+        available    = -own->maximum(-static_cast<std::int64_t>(std::min<std::size_t>(available, INT64_MAX)));
+        window_bytes = std::min(usual, available / std::max<std::size_t>(n_of_machine, 1) / least * least);
+        own->together([&] {
+          require(window_bytes > 0, "The ", n_of_machine,
+                  " ranks that hand their part of the mesh to others on this "
+                  "machine need at least ",
+                  least, " bytes of shared memory each, but it has ", available,
+                  ": give /dev/shm more, or start fewer ranks.");
+        });
+        char *base = nullptr;
+        MPI_Win_allocate_shared(static_cast<MPI_Aint>(own->rank() > 0 ? window_bytes : 0), 1, MPI_INFO_NULL, own->mpi(),
+                                &base, &window);
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+        for (int rank = 0; rank < own->size(); ++rank)
+        {
+          MPI_Aint size;
+          int      unit;
+          void    *memory = nullptr;
+          MPI_Win_shared_query(window, rank, &size, &unit, &memory);
+          windows.push_back(static_cast<char *>(memory));
+        }
+        handed.window_bytes = static_cast<double>(window_bytes) * static_cast<double>(n_of_machine);
+      }
+
+      static void set_max_threads([[maybe_unused]] const int n)
+      {
+#ifdef _OPENMP
+        omp_set_num_threads(n);
+#endif
+      }
+
+      Division    division;
+      Shared      own, all_owners;
+      std::size_t n_of_machine; ///< members on this machine, of all groups
+      std::string text;
+      std::size_t most_window_bytes = 0;
+      cpu_set_t   of_rank, of_all;
+      int         n_threads = 1;
+
+      mutable int                 threads_of_rank = 1;
+      mutable MPI_Win             window          = MPI_WIN_NULL;
+      mutable std::vector<char *> windows; ///< [rank]
+      mutable std::size_t         window_bytes = 0;
+    };
+  } // namespace
+
+  MPI_Comm communicator_of_owners(const Backend &backend, const MPI_Comm communicator)
+  {
+    if (backend.group() == nullptr)
+      return communicator;
+    const auto owners = std::dynamic_pointer_cast<const MPICommunicator>(backend.group()->owners());
+    return owners != nullptr ? owners->mpi() : MPI_COMM_SELF;
+  }
+
+  Backend backend_of_ranks(const std::string &name, const MPI_Comm communicator)
+  {
+    const Shared all = MPICommunicator::of(communicator);
+    if (all->size() == 1)
+      return Backend(name);
+    const bool  emulated  = name == "emulated_device";
+    std::size_t n_devices = 0; // that are emulated
+    all->together([&] {
+      if (emulated)
+        n_devices = number_from_environment("PATCHFEM_EMULATED_DEVICES", 0);
+      else if (name != "auto" && name != "cuda")
+        Backend{name}; // may not exist
+    });
+    if (name != "auto" && name != "cuda" && n_devices == 0)
+      return Backend(name);
+
+    const std::vector<int>        machines = all->all_gather(all->machine());
+    const std::vector<Neighbours> some     = neighbours(*all, machines, [&]() -> std::vector<std::string> {
+      if (!emulated)
+        return Backend::cuda_devices();
+      std::vector<std::string> devices;
+      for (std::size_t i = 0; i < n_devices; ++i)
+        devices.push_back(text_of("emulated device ", i));
+      return devices;
+    });
+    for (const Neighbours &those : some)
+      if (those.devices.empty())
+      {
+        if (name == "auto")
+          return Backend(BackendKind::host);
+        all->together([&] {
+          if (all->rank() == those.ranks.front())
+            Backend{name}; // says why
+        });
+      }
+    const Division division = divide(some, machines);
+    const bool     owns     = std::binary_search(division.first.begin(), division.first.end(), all->rank());
+    Backend        backend(BackendKind::host);
+    all->together([&] {
+      if (owns && !emulated)
+        Backend::choose_cuda_device(division.device_of[all->rank()]);
+      if (owns)
+        backend = Backend(emulated ? BackendKind::emulated_device : BackendKind::cuda);
+    });
+    // Never destroyed: what lives on a back end may outlive every other static object.
+    static auto *const groups = new std::vector<std::unique_ptr<const RankGroup>>;
+    groups->push_back(std::make_unique<MPIRankGroup>(all, division, emulated ? "emulated device" : "GPU"));
+    return Backend(backend, groups->back().get());
+  }
+} // namespace PatchFEM
