@@ -338,8 +338,17 @@ namespace PatchFEM
     const int               b      = view().batch_of(cell);
     const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
     const std::vector<int> &active = tables.batches[b].active_index;
+    int                     number = active.empty() ? local : active[local];
     std::string             owner;
-    if (tables.ranks.several())
+    if (!tables.ranks.parts.empty())
+    {
+      auto part = tables.ranks.parts.rbegin();
+      while (part->first_active > number)
+        ++part;
+      owner = " of rank " + std::to_string(part->rank);
+      number -= part->first_active;
+    }
+    else if (tables.ranks.several())
     {
       int rank = tables.ranks.communicator->rank(), end = tables.ranks.n_own_cells[b];
       for (const RankTables::Received &copies : tables.ranks.received)
@@ -349,7 +358,7 @@ namespace PatchFEM
       }
       owner = " of rank " + std::to_string(rank);
     }
-    throw Error("Cell ", active.empty() ? local : active[local], owner,
+    throw Error("Cell ", number, owner,
                 " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
   }
 

@@ -52,14 +52,15 @@ namespace PatchFEM
     ElementTables        result    = {};
     bool                 has_points = false; ///< of their own, other than nodes
 
-    std::vector<std::int64_t> first_node = {}; ///< [rank of all], among those of its group
-    std::int64_t              n_owned    = 0;  ///< nodes of the group
-    std::int64_t              n_active = 0, first_active = 0, n_all_active = 0; ///< cells, as active_index counts them
-    std::vector<int>          first_cell    = {}; ///< [batch], of this rank among the own ones of the group
-    std::vector<int>          n_own_cells   = {}; ///< [batch], of the group
-    int                       n_own_faces   = 0;  ///< of the group
-    std::vector<Partitioner::Ghost> outside = {}; ///< ghosts of the group, by groups
-    std::vector<int>                node    = {}; ///< [node here], in the tables of the group
+    std::vector<std::int64_t> first_node = {};   ///< [rank of all], among those of its group
+    std::int64_t              n_owned    = 0;    ///< nodes of the group
+    std::int64_t n_active = 0, n_all_active = 0; ///< cells of this rank and of the group, as active_index counts them
+    std::vector<int>                first_active = {}; ///< [rank of all], among those of its group
+    std::vector<int>                first_cell   = {}; ///< [batch], of this rank among the own ones of the group
+    std::vector<int>                n_own_cells  = {}; ///< [batch], of the group
+    int                             n_own_faces  = 0;  ///< of the group
+    std::vector<Partitioner::Ghost> outside      = {}; ///< ghosts of the group, by groups
+    std::vector<int>                node         = {}; ///< [node here], in the tables of the group
 
     int  group_of(const int rank) const { return group.group_of()[rank]; }
     bool is_outside(const int rank) const { return group_of(rank) != group_of(me); }
@@ -150,9 +151,16 @@ namespace PatchFEM
       for (int b = 0; b < n_batches; ++b)
         for (int cell = 0; cell < from.ranks.n_own_cells[b]; ++cell)
           n_active = std::max<std::int64_t>(n_active, from.batches[b].active_index[cell] + 1);
-      const std::vector<std::int64_t> n_of_rank = group.ranks().all_gather(n_active);
-      first_active = std::accumulate(n_of_rank.begin(), n_of_rank.begin() + group.ranks().rank(), std::int64_t(0));
-      n_all_active = std::accumulate(n_of_rank.begin(), n_of_rank.end(), std::int64_t(0));
+      const std::vector<std::int64_t> n_of_rank = all_ranks.all_gather(n_active);
+      std::vector<std::int64_t>       n_of_group(n_of_rank.size(), 0);
+      for (std::size_t rank = 0; rank < n_of_rank.size(); ++rank)
+      {
+        first_active.push_back(static_cast<int>(n_of_group[group_of(static_cast<int>(rank))]));
+        n_of_group[group_of(static_cast<int>(rank))] += n_of_rank[rank];
+      }
+      n_all_active = n_of_group[group_of(me)];
+      for (const int rank : group.groups()[group_of(me)].ranks)
+        result.ranks.parts.push_back({rank, first_active[rank]});
     }
 
     /** Indices and points of nodes, or points of their own. */
@@ -335,7 +343,10 @@ namespace PatchFEM
         to.reference           = batch.reference;
         to.n_cells             = n_own_cells[b] + (is_alone ? 0 : n_copies[b]);
         std::vector<int> here, target; // copies of other groups, and where they come
-        int              next = from.ranks.n_own_cells[b];
+        std::vector<int> active = batch.active_index;
+        int              next   = from.ranks.n_own_cells[b];
+        for (int cell = 0; cell < next; ++cell)
+          active[cell] += first_active[me];
         for (const RankTables::Received &received : from.ranks.received)
         {
           if (is_outside(received.rank))
@@ -343,6 +354,7 @@ namespace PatchFEM
             {
               here.push_back(next + i);
               target.push_back(places.at(received.rank)[b][i]);
+              active[next + i] += first_active[received.rank];
             }
           next += received.n_cells[b];
         }
@@ -367,7 +379,7 @@ namespace PatchFEM
         const auto same = [](const int value) { return value; };
         to.nodes        = merge(batch.nodes, batch.reference.n_shape, [&](const int i) { return node[i]; });
         to.material_ids = merge(batch.material_ids, 1, same);
-        to.active_index = merge(batch.active_index, 1, [&](const int i) { return static_cast<int>(first_active) + i; });
+        to.active_index = merge(active, 1, same);
         if (has_points)
           to.geometry = merge(batch.geometry, batch.reference.n_geometry,
                               [&](const int i) { return static_cast<int>(first_point) + i; });

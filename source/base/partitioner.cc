@@ -85,7 +85,7 @@ namespace PatchFEM
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
-    require(backend.kind() != BackendKind::cuda, "Several ranks work on the back end host, not yet on cuda.");
+    require(backend.kind() != BackendKind::cuda, "Ranks share one GPU on the back end cuda, but not yet several.");
     Buffers &b = buffers(bytes);
     dispatch(backend, [&](auto) {
       char *to_send = b.sent.data();

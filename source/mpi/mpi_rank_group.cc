@@ -44,52 +44,37 @@ namespace PatchFEM
     /** How ranks are divided. */
     struct Division
     {
+      std::vector<RankGroup::Share> groups;              ///< by their first ranks
       std::vector<int>              group_of, device_of; ///< [rank], the latter among those that it sees
-      std::vector<int>              first;               ///< [group]
-      std::vector<RankGroup::Share> groups;
-      int                           n_idle = 0;   ///< devices
-      std::vector<std::size_t>      n_of_machine; ///< [rank]: members that share its machine
+      int                           n_idle = 0;          ///< devices
+
+      bool owns(const int rank) const { return groups[group_of[rank]].ranks.front() == rank; }
     };
 
-    /** Devices in equal shares, each for neighbouring ranks. */
-    Division divide(const std::vector<Neighbours> &neighbours, const std::vector<int> &machines)
+    /** @p most devices of each place in equal shares, each for neighbouring ranks of @p n_all. */
+    Division divide(const std::vector<Neighbours> &neighbours, const int n_all, const std::size_t most)
     {
       Division result;
-      result.group_of.resize(machines.size());
-      result.device_of.resize(machines.size());
+      result.group_of.resize(n_all);
+      result.device_of.resize(n_all);
       for (const Neighbours &some : neighbours)
       {
-        const std::size_t n_ranks = some.ranks.size(), n = std::min(n_ranks, some.devices.size());
+        const std::size_t n_ranks = some.ranks.size(), n = std::min({n_ranks, some.devices.size(), most});
         result.n_idle += static_cast<int>(some.devices.size() - n);
         for (std::size_t i = 0; i < n_ranks; ++i)
-          result.device_of[some.ranks[i]] = static_cast<int>(i * n / n_ranks);
-        for (std::size_t i = 0; i < n_ranks; ++i)
-          if (i == 0 || result.device_of[some.ranks[i]] != result.device_of[some.ranks[i - 1]])
-            result.first.push_back(some.ranks[i]);
-      }
-      std::sort(result.first.begin(), result.first.end());
-      result.groups.resize(result.first.size());
-      for (const Neighbours &some : neighbours)
-      {
-        int first = 0;
-        for (const int rank : some.ranks)
         {
-          if (std::binary_search(result.first.begin(), result.first.end(), rank))
-            first = rank;
-          const auto g = std::lower_bound(result.first.begin(), result.first.end(), first) - result.first.begin();
-          result.group_of[rank] = static_cast<int>(g);
-          result.groups[g].ranks.push_back(rank);
-          result.groups[g].device = some.devices[result.device_of[rank]];
+          const std::size_t device = i * n / n_ranks;
+          if (i == 0 || device != (i - 1) * n / n_ranks)
+            result.groups.push_back({{}, some.devices[device]});
+          result.groups.back().ranks.push_back(some.ranks[i]);
+          result.device_of[some.ranks[i]] = static_cast<int>(device);
         }
       }
-      for (const int machine : machines)
-      {
-        std::size_t n = 0;
-        for (std::size_t rank = 0; rank < machines.size(); ++rank)
-          n += machines[rank] == machine &&
-               !std::binary_search(result.first.begin(), result.first.end(), static_cast<int>(rank));
-        result.n_of_machine.push_back(n);
-      }
+      std::sort(result.groups.begin(), result.groups.end(),
+                [](const auto &a, const auto &b) { return a.ranks.front() < b.ranks.front(); });
+      for (std::size_t g = 0; g < result.groups.size(); ++g)
+        for (const int rank : result.groups[g].ranks)
+          result.group_of[rank] = static_cast<int>(g);
       return result;
     }
 
@@ -137,21 +122,27 @@ namespace PatchFEM
     class MPIRankGroup : public RankGroup
     {
     public:
-      MPIRankGroup(const Shared &all, const Division &division, const std::string &what)
-          : division(division), own(part(*all, division.group_of[all->rank()])),
-            n_of_machine(division.n_of_machine[all->rank()])
+      MPIRankGroup(const Shared           &all,
+                   const Division         &division,
+                   const std::vector<int> &machines,
+                   const std::string      &what)
+          : division(division), own(part(*all, division.group_of[all->rank()]))
       {
-        const int n_groups = static_cast<int>(division.first.size());
+        const int n_groups = static_cast<int>(division.groups.size());
         if (n_groups > 1)
         {
           const Shared of_owners = part(*all, own->rank() == 0 ? 0 : MPI_UNDEFINED);
           if (own->rank() == 0)
             all_owners = of_owners;
         }
+        for (int rank = 0; rank < all->size(); ++rank)
+          n_members += machines[rank] == machines[all->rank()] && !division.owns(rank);
+
+        const auto plural = [](const int n) { return n > 1 ? "s" : ""; };
         text = text_of(all->size(), " ranks ", n_groups < all->size() ? "share" : "have", " ", n_groups, " ", what,
-                       n_groups > 1 ? "s" : "", ", owned by rank");
-        for (std::size_t g = 0; g < division.first.size(); ++g)
-          text += (g == 0 ? n_groups > 1 ? "s " : " " : ", ") + std::to_string(division.first[g]);
+                       plural(n_groups), ", owned by rank", plural(n_groups));
+        for (const Share &share : division.groups)
+          text += (&share == &division.groups.front() ? " " : ", ") + std::to_string(share.ranks.front());
         if (division.n_idle > 0)
           text += text_of("; ", division.n_idle, division.n_idle > 1 ? " others are" : " other is", " idle");
 
@@ -177,15 +168,17 @@ namespace PatchFEM
 
       void collect(const void *const from, const std::vector<std::size_t> &bytes, void *const all) const override
       {
+        const auto own_part   = static_cast<const char *>(from);
+        const auto of_members = static_cast<char *>(all);
         through_window(
             bytes,
-            [&](const int rank, const std::size_t begin, const std::size_t n, char *const window) {
-              if (own->rank() == rank)
-                std::memcpy(window, static_cast<const char *>(from) + begin, n);
+            [&](const Piece &piece) {
+              if (own->rank() > 0)
+                std::memcpy(piece.window, own_part + piece.begin, piece.n);
             },
-            [&](const int rank, const std::size_t begin, const std::size_t n, const char *const window) {
+            [&](const Piece &piece) {
               if (own->rank() == 0)
-                std::memcpy(static_cast<char *>(all) + first_byte(bytes, rank) + begin, window, n);
+                std::memcpy(of_members + piece.begin_of_all, piece.window, piece.n);
             });
         if (own->rank() == 0 && bytes[0] > 0)
           std::memcpy(all, from, bytes[0]);
@@ -193,18 +186,29 @@ namespace PatchFEM
 
       void deal(const void *const all, const std::vector<std::size_t> &bytes, void *const to) const override
       {
+        const auto of_members = static_cast<const char *>(all);
+        const auto own_part   = static_cast<char *>(to);
         through_window(
             bytes,
-            [&](const int rank, const std::size_t begin, const std::size_t n, char *const window) {
+            [&](const Piece &piece) {
               if (own->rank() == 0)
-                std::memcpy(window, static_cast<const char *>(all) + first_byte(bytes, rank) + begin, n);
+                std::memcpy(piece.window, of_members + piece.begin_of_all, piece.n);
             },
-            [&](const int rank, const std::size_t begin, const std::size_t n, const char *const window) {
-              if (own->rank() == rank)
-                std::memcpy(static_cast<char *>(to) + begin, window, n);
+            [&](const Piece &piece) {
+              if (own->rank() > 0)
+                std::memcpy(own_part + piece.begin, piece.window, piece.n);
             });
         if (own->rank() == 0 && bytes[0] > 0)
           std::memcpy(to, all, bytes[0]);
+      }
+
+      void touch(void *const memory, const std::size_t bytes) const override
+      {
+        constexpr std::size_t page = 4096;
+        widen();
+        parallel_for((bytes + page - 1) / page,
+                     [&](const std::int64_t i) { static_cast<volatile char *>(memory)[i * page] = 0; });
+        narrow();
       }
 
       void widen() const override
@@ -234,31 +238,42 @@ namespace PatchFEM
         return result;
       }
 
-      static std::size_t first_byte(const std::vector<std::size_t> &bytes, const int rank)
+      /** Of what a member hands over or gets. */
+      struct Piece
       {
-        return std::accumulate(bytes.begin(), bytes.begin() + rank, std::size_t(0));
-      }
+        std::size_t begin, begin_of_all, n; ///< bytes, among its own and in the order of ranks
+        char       *window;
+      };
 
-      /**
-       * Calls @p write(rank, begin, n, window) and, when all have, @p read of the same for pieces of what goes through
-       * each member's window, until there are none.
-       */
+      /** Calls @p write and, when all have, @p read for the pieces that concern this rank, until there are none. */
       template <typename Write, typename Read>
       void through_window(const std::vector<std::size_t> &bytes, const Write &write, const Read &read) const
       {
-        using Clock      = std::chrono::steady_clock;
-        const auto begin = Clock::now();
-        const auto most  = *std::max_element(bytes.begin(), bytes.end());
-        char       come  = 0;
+        using Clock        = std::chrono::steady_clock;
+        const auto start   = Clock::now();
+        const int  n_ranks = own->size();
+        const auto most    = n_ranks > 1 ? *std::max_element(bytes.begin() + 1, bytes.end()) : 0;
+        char       come    = 0;
         tell(&come, 1); // members sleep until the owner comes
-        if (windows.empty() && own->size() > 1)
+        if (windows.empty() && n_ranks > 1)
           make_windows();
-        for (std::size_t first = 0; first < most && own->size() > 1; first += window_bytes)
+        std::vector<std::size_t> offsets{0};
+        std::partial_sum(bytes.begin(), bytes.end(), std::back_inserter(offsets));
+        for (std::size_t begin = 0; begin < most; begin += window_bytes)
         {
           const auto each = [&](const auto &move) {
-            for (int rank = 1; rank < own->size(); ++rank)
-              if (bytes[rank] > first)
-                move(rank, first, std::min(bytes[rank] - first, window_bytes), windows[rank]);
+            const auto of_rank = [&](const std::int64_t rank) {
+              if (bytes[rank] > begin)
+                move(Piece{begin, offsets[rank] + begin, std::min(bytes[rank] - begin, window_bytes), windows[rank]});
+            };
+            if (own->rank() > 0)
+              of_rank(own->rank());
+            else
+            {
+              widen();
+              parallel_for(n_ranks - 1, [&](const std::int64_t i) { of_rank(i + 1); });
+              narrow();
+            }
             MPI_Win_sync(window);
             own->barrier();
             MPI_Win_sync(window);
@@ -266,8 +281,8 @@ namespace PatchFEM
           each(write);
           each(read);
         }
-        handed.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
-        handed.bytes += static_cast<double>(first_byte(bytes, own->size()) - bytes[0]);
+        handed.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+        handed.bytes += static_cast<double>(offsets.back() - bytes[0]);
       }
 
       /** One for each member. They stay until MPI ends. */
@@ -280,9 +295,9 @@ namespace PatchFEM
         if (statvfs("/dev/shm", &system) == 0)
           available = std::min<std::size_t>(available, std::size_t(system.f_bavail) * system.f_frsize / 2);
         available    = -own->maximum(-static_cast<std::int64_t>(std::min<std::size_t>(available, INT64_MAX)));
-        window_bytes = std::min(usual, available / std::max<std::size_t>(n_of_machine, 1) / least * least);
+        window_bytes = std::min(usual, available / std::max<std::size_t>(n_members, 1) / least * least);
         own->together([&] {
-          require(window_bytes > 0, "The ", n_of_machine,
+          require(window_bytes > 0, "The ", n_members,
                   " ranks that hand their part of the mesh to others on this "
                   "machine need at least ",
                   least, " bytes of shared memory each, but it has ", available,
@@ -300,7 +315,7 @@ namespace PatchFEM
           MPI_Win_shared_query(window, rank, &size, &unit, &memory);
           windows.push_back(static_cast<char *>(memory));
         }
-        handed.window_bytes = static_cast<double>(window_bytes) * static_cast<double>(n_of_machine);
+        handed.window_bytes = static_cast<double>(window_bytes) * static_cast<double>(n_members);
       }
 
       static void set_max_threads([[maybe_unused]] const int n)
@@ -312,7 +327,7 @@ namespace PatchFEM
 
       Division    division;
       Shared      own, all_owners;
-      std::size_t n_of_machine; ///< members on this machine, of all groups
+      std::size_t n_members = 0; ///< members on this machine, of all groups
       std::string text;
       std::size_t most_window_bytes = 0;
       cpu_set_t   of_rank, of_all;
@@ -358,18 +373,20 @@ namespace PatchFEM
         devices.push_back(text_of("emulated device ", i));
       return devices;
     });
-    for (const Neighbours &those : some)
-      if (those.devices.empty())
-      {
-        if (name == "auto")
-          return Backend(BackendKind::host);
-        all->together([&] {
-          if (all->rank() == those.ranks.front())
-            Backend{name}; // says why
-        });
-      }
-    const Division division = divide(some, machines);
-    const bool     owns     = std::binary_search(division.first.begin(), division.first.end(), all->rank());
+    const auto                    none =
+        std::find_if(some.begin(), some.end(), [](const Neighbours &those) { return those.devices.empty(); });
+    // Owners on CUDA do not exchange ghosts: there is one.
+    const bool several = !emulated && some.size() > 1;
+    if (name == "auto" && (none != some.end() || several))
+      return Backend(BackendKind::host);
+    all->together([&] {
+      if (none != some.end() && all->rank() == none->ranks.front())
+        Backend{name}; // says why
+    });
+    require(!several, "On the back end cuda one GPU is shared by all ranks, which are not on one machine here, or have "
+                      "different CUDA_VISIBLE_DEVICES: use host, or let these be equal on one machine.");
+    const Division division = divide(some, all->size(), emulated ? n_devices : 1);
+    const bool     owns     = division.owns(all->rank());
     Backend        backend(BackendKind::host);
     all->together([&] {
       if (owns && !emulated)
@@ -379,7 +396,7 @@ namespace PatchFEM
     });
     // Never destroyed: what lives on a back end may outlive every other static object.
     static auto *const groups = new std::vector<std::unique_ptr<const RankGroup>>;
-    groups->push_back(std::make_unique<MPIRankGroup>(all, division, emulated ? "emulated device" : "GPU"));
+    groups->push_back(std::make_unique<MPIRankGroup>(all, division, machines, emulated ? "emulated device" : "GPU"));
     return Backend(backend, groups->back().get());
   }
 } // namespace PatchFEM

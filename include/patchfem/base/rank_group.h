@@ -118,7 +118,14 @@ namespace PatchFEM
     {
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
       const std::vector<std::size_t> bytes = ranks().all_gather(n * sizeof(T));
-      std::vector<T> all(owns() ? std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T) : 0);
+      std::vector<T>                 all;
+      if (owns())
+      {
+        const std::size_t n_all = std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T);
+        all.reserve(n_all);
+        touch(all.data(), n_all * sizeof(T));
+        all.resize(n_all);
+      }
       collect(values, bytes, all.data());
       return all;
     }
@@ -156,6 +163,9 @@ namespace PatchFEM
     /** Moves bytes[rank] bytes of each rank to @p all of the owner, and back. */
     virtual void collect(const void *own, const std::vector<std::size_t> &bytes, void *all) const = 0;
     virtual void deal(const void *all, const std::vector<std::size_t> &bytes, void *own) const    = 0;
+
+    /** All threads have the system zero the pages of fresh memory, which one would wait for. */
+    virtual void touch(void *memory, std::size_t bytes) const = 0;
 
     /** The owner's threads get the cores of all, and give them back. */
     virtual void widen() const  = 0;
