@@ -68,8 +68,11 @@ namespace PatchFEM
         });
         if (is_shared)
         {
-          values              = space.group()->deal_unknowns(values);
-          report.cell_patches = space.group()->deal_cells(report.cell_patches);
+          const double seconds = timed(all_ranks, progress, "solution to its ranks", [&] {
+            values              = space.group()->deal_unknowns(values);
+            report.cell_patches = space.group()->deal_cells(report.cell_patches);
+          });
+          report.seconds.solve = report.seconds.solve.value_or(0.) + seconds;
         }
         share_of_ranks();
 
@@ -123,6 +126,7 @@ namespace PatchFEM
         space = Space(backend, group, data);
       }
 
+      /** Those of the discretisation, by this rank's unknowns. */
       void read_free_modes(const ElementTables &tables)
       {
         const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();

@@ -48,22 +48,40 @@ namespace PatchFEM
     const int            me        = all_ranks.rank();
     const int            n_batches = static_cast<int>(from.batches.size());
     const int            n_comp    = from.n_components;
-    const bool           is_alone  = group.ranks().maximum(std::int64_t(group.owners() != nullptr)) == 0; ///< one group
+    const bool           is_alone  = group.groups().size() == 1;
     ElementTables        result    = {};
-    bool                 has_points = false; ///< of their own, other than nodes
 
-    std::vector<std::int64_t> first_node = {};   ///< [rank of all], among those of its group
-    std::int64_t              n_owned    = 0;    ///< nodes of the group
-    std::int64_t n_active = 0, n_all_active = 0; ///< cells of this rank and of the group, as active_index counts them
-    std::vector<int>                first_active = {}; ///< [rank of all], among those of its group
-    std::vector<int>                first_cell   = {}; ///< [batch], of this rank among the own ones of the group
-    std::vector<int>                n_own_cells  = {}; ///< [batch], of the group
-    int                             n_own_faces  = 0;  ///< of the group
-    std::vector<Partitioner::Ghost> outside      = {}; ///< ghosts of the group, by groups
-    std::vector<int>                node         = {}; ///< [node here], in the tables of the group
+    bool         has_points   = false; ///< of their own, other than nodes
+    std::int64_t n_owned      = 0;     ///< nodes of the group
+    std::int64_t n_active     = 0;     ///< cells of this rank, as active_index counts them
+    std::int64_t n_all_active = 0;     ///< the same of the group
+
+    std::vector<std::int64_t> first_node   = {}; ///< [rank of all], among those of its group
+    std::vector<std::int64_t> first_active = {}; ///< the same of cells, as active_index counts them
+    std::vector<int>          first_own =
+        {}; ///< of this rank among the own ones of the group: cells, [batch], and behind them faces
+    std::vector<int>                n_own    = {}; ///< the same, how many
+    std::vector<int>                n_copies = {}; ///< the same of other groups
+    std::vector<Partitioner::Ghost> outside  = {}; ///< ghosts of the group, by groups
+    std::vector<int>                node     = {}; ///< [node here], in the tables of the group
 
     int  group_of(const int rank) const { return group.group_of()[rank]; }
     bool is_outside(const int rank) const { return group_of(rank) != group_of(me); }
+
+    /** Of @p n things here: those of the ranks before each in its group, [rank of all]; @p total is that of this group. */
+    std::vector<std::int64_t> before_in_group(const std::int64_t n, std::int64_t &total) const
+    {
+      std::vector<std::int64_t> of_group(group.groups().size(), 0), before;
+      int                       rank = 0;
+      for (const std::int64_t n_of_rank : all_ranks.all_gather(n))
+      {
+        std::int64_t &sum = of_group[group_of(rank++)];
+        before.push_back(sum);
+        sum += n_of_rank;
+      }
+      total = of_group[group_of(me)];
+      return before;
+    }
 
     std::shared_ptr<const ElementTables> run()
     {
@@ -94,17 +112,11 @@ namespace PatchFEM
 
     void number_nodes()
     {
-      const std::vector<int>    n_of_rank = all_ranks.all_gather(from.n_owned_nodes());
-      std::vector<std::int64_t> n_of_group(n_of_rank.size(), 0);
-      for (std::size_t rank = 0; rank < n_of_rank.size(); ++rank)
-      {
-        first_node.push_back(n_of_group[group_of(static_cast<int>(rank))]);
-        n_of_group[group_of(static_cast<int>(rank))] += n_of_rank[rank];
-      }
-      n_owned = n_of_group[group_of(me)];
+      first_node = before_in_group(from.n_owned_nodes(), n_owned);
       all_ranks.together([&] {
         require((n_owned + from.ranks.ghosts.size()) * n_comp < INT_MAX, "The ranks that share a device have ",
-                n_owned * n_comp, " unknowns together, more than 32-bit indices can count: use more devices.");
+                n_owned * n_comp,
+                " unknowns together, more than 32-bit indices can count: use fewer cells, or the back end host.");
       });
 
       for (const Partitioner::Ghost &ghost : from.ranks.ghosts)
@@ -133,48 +145,41 @@ namespace PatchFEM
 
     void number_cells()
     {
-      std::vector<int> own = from.ranks.n_own_cells;
-      own.push_back(from.ranks.n_own_faces);
-      first_cell.assign(n_batches, 0);
-      n_own_cells.assign(n_batches, 0);
-      const auto of_ranks = group.ranks().all_gather(Communicator::pack(own));
+      std::vector<int> here = from.ranks.n_own_cells;
+      here.push_back(from.ranks.n_own_faces);
+      first_own.assign(n_batches + 1, 0);
+      n_own.assign(n_batches + 1, 0);
+      n_copies.assign(n_batches + 1, 0);
+      const auto of_ranks = group.ranks().all_gather(Communicator::pack(here));
       for (int rank = 0; rank < group.ranks().size(); ++rank)
       {
         const auto n = Communicator::unpack<int>(of_ranks[rank]);
-        for (int b = 0; b < n_batches; ++b)
+        for (int b = 0; b <= n_batches; ++b)
         {
-          first_cell[b] += rank < group.ranks().rank() ? n[b] : 0;
-          n_own_cells[b] += n[b];
+          first_own[b] += rank < group.ranks().rank() ? n[b] : 0;
+          n_own[b] += n[b];
         }
-        n_own_faces += n[n_batches];
       }
       for (int b = 0; b < n_batches; ++b)
         for (int cell = 0; cell < from.ranks.n_own_cells[b]; ++cell)
           n_active = std::max<std::int64_t>(n_active, from.batches[b].active_index[cell] + 1);
-      const std::vector<std::int64_t> n_of_rank = all_ranks.all_gather(n_active);
-      std::vector<std::int64_t>       n_of_group(n_of_rank.size(), 0);
-      for (std::size_t rank = 0; rank < n_of_rank.size(); ++rank)
-      {
-        first_active.push_back(static_cast<int>(n_of_group[group_of(static_cast<int>(rank))]));
-        n_of_group[group_of(static_cast<int>(rank))] += n_of_rank[rank];
-      }
-      n_all_active = n_of_group[group_of(me)];
+      first_active = before_in_group(n_active, n_all_active);
       for (const int rank : group.groups()[group_of(me)].ranks)
-        result.ranks.parts.push_back({rank, first_active[rank]});
+        result.ranks.parts.push_back({rank, static_cast<int>(first_active[rank])});
     }
 
     /** Indices and points of nodes, or points of their own. */
     void collect_nodes()
     {
-      const int n_own = from.n_owned_nodes(), dim = from.dim;
+      const int n_here = from.n_owned_nodes(), dim = from.dim;
       for (const CellTable &batch : from.batches)
         has_points = has_points || !batch.geometry.empty();
       has_points          = all_ranks.maximum(std::int64_t(has_points)) != 0;
       result.dim          = dim;
       result.n_components = n_comp;
       result.n_nodes      = static_cast<int>(n_owned + outside.size());
-      result.dof_indices  = group.collect(from.dof_indices.data(), std::size_t(n_own) * n_comp);
-      result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_own) * dim);
+      result.dof_indices  = group.collect(from.dof_indices.data(), std::size_t(n_here) * n_comp);
+      result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim);
       result.ranks.n_owned_nodes = static_cast<int>(n_owned);
       result.ranks.ghosts        = outside;
       if (is_alone)
@@ -186,7 +191,7 @@ namespace PatchFEM
         double       point[3];
       };
       std::vector<Ghost> ghosts;
-      for (int i = n_own; i < from.n_nodes; ++i)
+      for (int i = n_here; i < from.n_nodes; ++i)
         if (node[i] >= n_owned)
         {
           Ghost &ghost = ghosts.emplace_back(Ghost{node[i], {}, {}});
@@ -268,8 +273,7 @@ namespace PatchFEM
       std::map<std::pair<int, int>, int> order; // (group, rank)
       for (const auto &[rank, of_rank] : length_of)
         order[{group_of(rank), rank}] = rank;
-      std::vector<int> next = n_own_cells;
-      next.push_back(n_own_faces);
+      std::vector<int> next = n_own;
       for (const auto &[key, rank] : order)
       {
         std::vector<RankTables::Received> &received = result.ranks.received;
@@ -285,13 +289,10 @@ namespace PatchFEM
           next[b] += n;
         }
       }
-      for (int b = 0; b < n_batches; ++b)
-        n_copies.push_back(next[b] - n_own_cells[b]);
-      n_copies.push_back(next[n_batches] - n_own_faces);
+      for (int b = 0; b <= n_batches; ++b)
+        n_copies[b] = next[b] - n_own[b];
 
       // What goes out, by the numbers of the group.
-      const std::vector<int> faces_before = group.ranks().all_gather(from.ranks.n_own_faces);
-      const int first_face = std::accumulate(faces_before.begin(), faces_before.begin() + group.ranks().rank(), 0);
       std::vector<int> stream; // group, and for each list its length and it
       for (const auto &[to, of_group] : lists)
       {
@@ -300,7 +301,7 @@ namespace PatchFEM
         {
           stream.push_back(static_cast<int>(of_group[b].size()));
           for (const int i : of_group[b])
-            stream.push_back(i + (b < n_batches ? first_cell[b] : first_face));
+            stream.push_back(first_own[b] + i);
         }
       }
       stream = group.collect(stream);
@@ -323,30 +324,28 @@ namespace PatchFEM
       return places;
     }
 
-    std::vector<int> n_copies = {}; ///< [batch], and faces, of other groups
-
     void collect_cells(const std::map<int, Lists> &places)
     {
-      const std::vector<std::size_t> n_points = group.ranks().all_gather(from.points.size() / from.dim);
-      const std::size_t              first_point =
-          std::accumulate(n_points.begin(), n_points.begin() + group.ranks().rank(), std::size_t(0));
+      std::int64_t       n_points = 0;
+      const std::int64_t first_point =
+          before_in_group(static_cast<std::int64_t>(from.points.size() / from.dim), n_points)[me];
       all_ranks.together([&] {
         require(
-            !has_points || first_point + n_points[group.ranks().rank()] < INT_MAX,
+            !has_points || n_points < INT_MAX,
             "The ranks that share a device have more geometry nodes than 32-bit indices can count: use a mapping of "
-            "degree 1 or more devices.");
+            "degree 1, fewer cells, or the back end host.");
       });
       for (int b = 0; b < n_batches; ++b)
       {
         const CellTable &batch = from.batches[b];
         CellTable       &to    = result.batches.emplace_back();
         to.reference           = batch.reference;
-        to.n_cells             = n_own_cells[b] + (is_alone ? 0 : n_copies[b]);
+        to.n_cells             = n_own[b] + n_copies[b];
         std::vector<int> here, target; // copies of other groups, and where they come
         std::vector<int> active = batch.active_index;
         int              next   = from.ranks.n_own_cells[b];
         for (int cell = 0; cell < next; ++cell)
-          active[cell] += first_active[me];
+          active[cell] += static_cast<int>(first_active[me]);
         for (const RankTables::Received &received : from.ranks.received)
         {
           if (is_outside(received.rank))
@@ -354,7 +353,7 @@ namespace PatchFEM
             {
               here.push_back(next + i);
               target.push_back(places.at(received.rank)[b][i]);
-              active[next + i] += first_active[received.rank];
+              active[next + i] += static_cast<int>(first_active[received.rank]);
             }
           next += received.n_cells[b];
         }
@@ -383,7 +382,7 @@ namespace PatchFEM
         if (has_points)
           to.geometry = merge(batch.geometry, batch.reference.n_geometry,
                               [&](const int i) { return static_cast<int>(first_point) + i; });
-        result.ranks.n_own_cells.push_back(n_own_cells[b]);
+        result.ranks.n_own_cells.push_back(n_own[b]);
       }
     }
 
@@ -391,9 +390,9 @@ namespace PatchFEM
     {
       std::vector<FaceEntry> own(from.faces.begin(), from.faces.begin() + from.ranks.n_own_faces);
       for (FaceEntry &face : own)
-        face.cell += first_cell[face.batch];
+        face.cell += first_own[face.batch];
       result.faces             = group.collect(own);
-      result.ranks.n_own_faces = n_own_faces;
+      result.ranks.n_own_faces = n_own[n_batches];
       if (is_alone)
         return;
       // Copies of cells come in the order of the ranks that sent them, as those of faces do.
@@ -417,7 +416,7 @@ namespace PatchFEM
       }
       copies = group.collect(copies);
       target = group.collect(target);
-      result.faces.resize(group.owns() ? n_own_faces + n_copies[n_batches] : 0);
+      result.faces.resize(group.owns() ? n_own[n_batches] + n_copies[n_batches] : 0);
       for (std::size_t i = 0; i < target.size(); ++i)
         result.faces[target[i]] = copies[i];
     }

@@ -297,11 +297,10 @@ namespace PatchFEM
         available    = -own->maximum(-static_cast<std::int64_t>(std::min<std::size_t>(available, INT64_MAX)));
         window_bytes = std::min(usual, available / std::max<std::size_t>(n_members, 1) / least * least);
         own->together([&] {
-          require(window_bytes > 0, "The ", n_members,
-                  " ranks that hand their part of the mesh to others on this "
-                  "machine need at least ",
-                  least, " bytes of shared memory each, but it has ", available,
-                  ": give /dev/shm more, or start fewer ranks.");
+          require(window_bytes > 0,
+                  "Ranks hand their part of the mesh over through shared memory, on this machine at least ",
+                  n_members * least, " bytes, but ", available,
+                  " are there: give /dev/shm more, or start fewer ranks.");
         });
         char *base = nullptr;
         MPI_Win_allocate_shared(static_cast<MPI_Aint>(own->rank() > 0 ? window_bytes : 0), 1, MPI_INFO_NULL, own->mpi(),

@@ -100,7 +100,8 @@ namespace
     }
     const Backend     too_small = backend_on(1, 100);
     const std::string message   = message_of([&] { too_small.group()->collect(std::vector<int>{1}); });
-    EXPECT_NE(message.find("at least 4096 bytes of shared memory each, but it has 100"), std::string::npos) << message;
+    EXPECT_NE(message.find(text_of("at least ", 4096 * (n - 1), " bytes, but 100 are there")), std::string::npos)
+        << message;
     // The variable that says which devices CUDA shows need not be the same on all ranks.
     const Variable visible("CUDA_VISIBLE_DEVICES", me == 0 ? "0" : "0,1");
     const auto     twice = message_of([] { backend_on(1); });
