@@ -205,10 +205,8 @@ namespace PatchFEM
       void touch(void *const memory, const std::size_t bytes) const override
       {
         constexpr std::size_t page = 4096;
-        widen();
-        parallel_for((bytes + page - 1) / page,
-                     [&](const std::int64_t i) { static_cast<volatile char *>(memory)[i * page] = 0; });
-        narrow();
+        for_each((bytes + page - 1) / page, bytes,
+                 [&](const std::int64_t i) { static_cast<volatile char *>(memory)[i * page] = 0; });
       }
 
       void widen() const override
@@ -236,6 +234,22 @@ namespace PatchFEM
         auto result = std::make_shared<const MPICommunicator>(same);
         MPI_Comm_free(&same);
         return result;
+      }
+
+      /** Calls @p body(i) for all i < @p n, on an owner by the threads of all, if @p bytes are worth waking them. */
+      template <typename Body>
+      void for_each(const std::int64_t n, const std::size_t bytes, const Body &body) const
+      {
+        constexpr std::size_t least = 1 << 20;
+        if (own->rank() > 0 || bytes < least)
+        {
+          for (std::int64_t i = 0; i < n; ++i)
+            body(i);
+          return;
+        }
+        widen();
+        parallel_for(n, body);
+        narrow();
       }
 
       /** Of what a member hands over or gets. */
@@ -266,14 +280,9 @@ namespace PatchFEM
               if (bytes[rank] > begin)
                 move(Piece{begin, offsets[rank] + begin, std::min(bytes[rank] - begin, window_bytes), windows[rank]});
             };
-            if (own->rank() > 0)
-              of_rank(own->rank());
-            else
-            {
-              widen();
-              parallel_for(n_ranks - 1, [&](const std::int64_t i) { of_rank(i + 1); });
-              narrow();
-            }
+            const int first = own->rank() > 0 ? own->rank() : 1, last = own->rank() > 0 ? own->rank() : n_ranks - 1;
+            for_each(last - first + 1, std::min(window_bytes * n_ranks, offsets.back() - bytes[0]),
+                     [&](const std::int64_t i) { of_rank(first + i); });
             MPI_Win_sync(window);
             own->barrier();
             MPI_Win_sync(window);
