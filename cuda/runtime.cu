@@ -68,6 +68,21 @@ namespace PatchFEM::cuda_runtime
     return properties.name;
   }
 
+  std::string device_uuid(const int device)
+  {
+    cudaDeviceProp properties;
+    PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    std::string result = "GPU"; // as nvidia-smi writes it: GPU-8-4-4-4-12 digits
+    for (unsigned int i = 0; i < sizeof(properties.uuid.bytes); ++i)
+    {
+      const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+      result += i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "";
+      for (const int digit : {byte / 16, byte % 16})
+        result += "0123456789abcdef"[digit];
+    }
+    return result;
+  }
+
   DeviceProperties device_properties()
   {
     const int  major  = attribute(cudaDevAttrComputeCapabilityMajor);

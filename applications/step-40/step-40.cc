@@ -39,8 +39,8 @@ class Step40
 {
 public:
   explicit Step40(const std::string &backend_name)
-      : backend(backend_name), triangulation(communicator), mapping(1), fe(2), dof_handler(triangulation),
-        pcout(std::cout, Utilities::MPI::this_mpi_process(communicator) == 0)
+      : backend(PatchFEM::backend_of_ranks(backend_name, communicator)), triangulation(communicator), mapping(1), fe(2),
+        dof_handler(triangulation), pcout(std::cout, Utilities::MPI::this_mpi_process(communicator) == 0)
   {}
 
   void run();
@@ -53,7 +53,7 @@ private:
   void output_results(unsigned int cycle) const;
 
   const MPI_Comm          communicator = MPI_COMM_WORLD;
-  const PatchFEM::Backend backend; // where matrices and vectors live
+  const PatchFEM::Backend backend; // (*) where matrices and vectors live; ranks may share devices
 
   parallel::distributed::Triangulation<dim>  triangulation;
   const MappingQ<dim>                        mapping;
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
   Utilities::MPI::MPI_InitFinalize mpi(argc, argv, 1);
   if (argc > 1 && std::string(argv[1]).rfind("-", 0) == 0)
   {
-    std::cout << "Usage: mpirun -n RANKS step-40 [host]" << std::endl;
+    std::cout << "Usage: mpirun -n RANKS step-40 [auto | host | cuda]" << std::endl;
     return std::string(argv[1]) == "--help" ? 0 : 1;
   }
   try

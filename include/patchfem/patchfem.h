@@ -16,3 +16,4 @@
 #include <patchfem/lac/precondition/precondition_ssor.h>
 #include <patchfem/lac/solver/null_space.h>
 #include <patchfem/lac/solver/solver_cg_dealii.h>
+#include <patchfem/mpi/mpi_rank_group.h>

@@ -23,12 +23,11 @@ namespace PatchFEM
   void GeneralParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.add_parameter("Dimension", dimension, "Space dimension.", Patterns::Integer(2, 3));
-    prm.add_parameter(
-        "Backend", backend,
-        "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
-        "(host), on a GPU if there is one (auto; of several MPI ranks on the host), on guarded host memory for "
-        "tests (emulated_device), or by deal.II and Trilinos (trilinos).",
-        Patterns::Selection("auto|host|cuda|emulated_device|trilinos"));
+    prm.add_parameter("Backend", backend,
+                      "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
+                      "(host), on a GPU if there is one (auto), which all MPI ranks share, on guarded host memory for "
+                      "tests (emulated_device), or by deal.II and Trilinos (trilinos).",
+                      Patterns::Selection("auto|host|cuda|emulated_device|trilinos"));
     prm.add_parameter(
         "Precision", precision,
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "

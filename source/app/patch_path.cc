@@ -7,8 +7,11 @@
 #include <patchfem/app/value_ranges.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/mpi/mpi_rank_group.h>
 
 #include <deal.II/dofs/dof_tools.h>
+
+#include <iostream>
 
 namespace PatchFEM
 {
@@ -31,44 +34,59 @@ namespace PatchFEM
       const std::size_t         n_dofs   = discretisation.dof_handler->n_dofs();
       const int                 n_modes  = static_cast<int>(physics.mode_names().size());
 
-      const MPI_Comm communicator = discretisation.communicator;
+      /// All ranks, and those who have rows: where ranks share a device its owner.
+      const MPI_Comm all_ranks    = discretisation.communicator;
+      const MPI_Comm communicator = communicator_of_owners(backend, all_ranks);
+      const bool     is_shared    = backend.group() != nullptr;
       const bool     several      = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
 
-      PathReport                report      = {};
-      Space                     space       = {};
-      AssemblerBase<Number>     assembler   = physics.make_assembler(Number());
-      SystemFields              fields      = {};
-      std::vector<unsigned int> dof_indices = {};   ///< deal.II's index of each unknown of the matrix
-      std::size_t               bytes       = 0;    ///< of space, assembler and matrix
-      double                    load        = 0.;   ///< as check_ranges() estimates it
-      bool                      conversion  = true; ///< one process has memory for a matrix and what it is made of
-      std::size_t               expected    = 0;    ///< memory
-      std::size_t               in_double   = 0;    ///< the same if levels are too hard for single precision
+      PathReport                       report        = {};
+      Space                            space         = {};
+      AssemblerBase<Number>            assembler     = physics.make_assembler(Number());
+      SystemFields                     fields        = {};
+      std::vector<std::vector<double>> free_modes    = {}; ///< by the tables of the batches, 0 where constrained
+      std::vector<unsigned int>        dof_indices   = {}; ///< deal.II's index of each unknown of the matrix
+      const RankGroup::HandOver        handed_before = is_shared ? backend.group()->hand_over() : RankGroup::HandOver();
+      std::size_t                      bytes         = 0;  ///< of space, assembler and matrix
+      double                           load          = 0.; ///< as check_ranges() estimates it
+      bool        conversion = true; ///< one process has memory for a matrix and what it is made of
+      std::size_t expected   = 0;    ///< memory
+      std::size_t in_double  = 0;    ///< the same if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
       {
-        prepare_choice(backend, assembly, n_dofs);
+        lead(backend, [&] { prepare_choice(backend, assembly, n_dofs); });
         memory::reset_peak(backend.kind());
         extract();
-        make_plan();
-        const std::vector<double> values = solve(choose_format());
-        if (report.amg && !report.amg->fallback.empty())
-          expected = in_double;
-        if (backend.kind() != BackendKind::host)
+        std::vector<double> values; // by the tables of the batches
+        lead(backend, [&] {
+          make_plan();
+          values = solve(choose_format());
+          if (report.amg && !report.amg->fallback.empty())
+            expected = in_double;
+          if (backend.kind() != BackendKind::host)
+          {
+            report.device_forecast = expected;
+            report.device_peak     = memory::peak(backend.kind());
+          }
+        });
+        if (is_shared)
         {
-          report.device_forecast = expected;
-          report.device_peak     = memory::peak(backend.kind());
+          const double seconds = timed(all_ranks, progress, "solution to its ranks", [&] {
+            values              = space.group()->deal_unknowns(values);
+            report.cell_patches = space.group()->deal_cells(report.cell_patches);
+          });
+          report.seconds.solve = report.seconds.solve.value_or(0.) + seconds;
         }
-        if (several)
-          share_of_ranks();
+        share_of_ranks();
 
-        // Ours is [node][component] along the curve; deal.II's index of each unknown is in the table.
-        dealii::IndexSet relevant;
+        const ElementTables &tables = space.tables();
+        dealii::IndexSet     relevant;
         dealii::DoFTools::extract_locally_relevant_dofs(*discretisation.dof_handler, relevant);
-        solution.reinit(discretisation.dof_handler->locally_owned_dofs(), relevant, communicator);
+        solution.reinit(discretisation.dof_handler->locally_owned_dofs(), relevant, all_ranks);
         for (std::size_t i = 0; i < values.size(); ++i)
-          solution(dof_indices[i]) = values[i];
-        if (!several)
+          solution(tables.dof_index(i)) = values[i];
+        if (!tables.ranks.several())
           discretisation.constraints->distribute(solution);
         solution.update_ghost_values();
         return report;
@@ -77,7 +95,7 @@ namespace PatchFEM
       /** From deal.II to the space, if all that follows fits into memory. */
       void extract()
       {
-        report.seconds.extraction = timed(communicator, progress, "extraction from deal.II", [&] {
+        report.seconds.extraction = timed(all_ranks, progress, "extraction from deal.II", [&] {
           ExtractionData<dim> extraction;
           extraction.quadrature      = discretisation.quadrature;
           extraction.face_quadrature = discretisation.face_quadrature;
@@ -85,12 +103,45 @@ namespace PatchFEM
           ElementTables tables       = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler,
                                                               *discretisation.constraints, extraction);
           fields                     = physics.evaluate_fields(tables);
-          load                       = dealii::Utilities::MPI::max(check_ranges<Number>(tables, fields), communicator);
-          check_memory(tables);
-          space = Space(backend, std::move(tables),
-                        Space::AdditionalData(assembly.sorting_window, assembly.keep_constrained_entries));
+          load                       = dealii::Utilities::MPI::max(check_ranges<Number>(tables, fields), all_ranks);
+          read_free_modes(tables);
+          const Space::AdditionalData data(assembly.sorting_window, assembly.keep_constrained_entries);
+          if (is_shared)
+            share(std::move(tables), data);
+          else
+          {
+            check_memory(tables);
+            space = Space(backend, std::move(tables), data);
+          }
           backend.synchronize();
         });
+      }
+
+      /** All that the others know goes to the owner of the back end. */
+      void share(ElementTables &&tables, const Space::AdditionalData &data)
+      {
+        const auto group = std::make_shared<const GroupTables>(
+            *backend.group(), std::make_shared<const ElementTables>(std::move(tables)));
+        fields = {group->collect(fields.coefficients), group->collect(fields.body_load),
+                  group->collect(fields.face_terms)};
+        for (std::vector<double> &mode : free_modes)
+          mode = group->collect_unknowns(mode);
+        lead(backend, [&] { check_memory(*group->merged()); });
+        space = Space(backend, group, data);
+      }
+
+      /** Those of the discretisation, by this rank's unknowns. */
+      void read_free_modes(const ElementTables &tables)
+      {
+        const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();
+        const std::size_t       n     = std::size_t(tables.n_owned_nodes()) * tables.n_components;
+        for (const std::vector<double> &mode : discretisation.free_modes)
+        {
+          free_modes.emplace_back(n);
+          for (std::size_t i = 0; i < n; ++i)
+            if (const unsigned int dof = tables.dof_index(i); !discretisation.constraints->is_constrained(dof))
+              free_modes.back()[i] = mode[owned.index_within_set(dof)];
+        }
       }
 
       void check_memory(const ElementTables &tables)
@@ -202,41 +253,43 @@ namespace PatchFEM
         if (report.amg && parameters.output.aggregates)
           for (std::size_t i = 0; i < dof_indices.size(); i += block_size)
             report.amg->node_dofs.push_back(dof_indices[i]);
-        if (several) // deal.II may not know all lines that it needs
+        if (several || is_shared) // deal.II may not know all lines that it needs
           space.constraints().distribute(x);
-        return to_double(x);
+        return space.by_tables(x);
       }
 
+      /** What each rank has of the whole. */
       void share_of_ranks()
       {
-        const ElementTables  &tables = space.tables();
+        const ElementTables &tables = space.tables();
+        if (!tables.ranks.several())
+          return;
         PathReport::RankShare share;
         for (const int n : tables.ranks.n_own_cells)
           share.cells += n;
         share.copies   = tables.n_cells() - share.cells;
-        share.unknowns = space.n_dofs();
+        share.unknowns = std::uint64_t(tables.n_owned_nodes()) * tables.n_components;
         share.ghosts   = std::uint64_t(tables.n_nodes - tables.n_owned_nodes()) * tables.n_components;
         share.bytes    = bytes;
         share.forecast = expected;
         share.peak     = memory::peak(backend.kind());
         report.ranks   = tables.ranks.communicator->all_gather(share);
+        if (!is_shared)
+          return;
+        const RankGroup::HandOver hand_over = backend.group()->hand_over();
+        report.sharing =
+            PathReport::Sharing{backend.group()->groups(), hand_over.window_bytes,
+                                hand_over.bytes - handed_before.bytes, hand_over.seconds - handed_before.seconds};
       }
 
       /** The free modes at the unknowns of @p matrix that are not constrained, if there are any. */
       NullSpace<Number> null_space(const MatrixBase<Number> &matrix) const
       {
-        if (discretisation.free_modes.empty())
+        if (free_modes.empty())
           return {};
-        const dealii::IndexSet     &owned = discretisation.dof_handler->locally_owned_dofs();
-        std::vector<Vector<double>> vectors;
-        for (const std::vector<double> &mode : discretisation.free_modes)
-        {
-          std::vector<double> values;
-          for (const unsigned int dof : dof_indices)
-            values.push_back(discretisation.constraints->is_constrained(dof) ? 0. : mode[owned.index_within_set(dof)]);
-          space.initialize_dof_vector(vectors.emplace_back(), true);
-          vectors.back().copy_from_host(values);
-        }
+        std::vector<Vector<double>> vectors(free_modes.size());
+        for (std::size_t m = 0; m < vectors.size(); ++m)
+          space.from_tables(free_modes[m], vectors[m]);
         NullSpace<Number> result(std::move(vectors));
         result.check(matrix);
         return result;
@@ -280,9 +333,9 @@ namespace PatchFEM
   {
     const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
     const bool         several = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
-    const Backend backend = choose_backend(several && name == "auto" ? "host" : name, parameters.solver, precision);
-    require(!several || backend.kind() != BackendKind::cuda,
-            "Backend = cuda runs in one process; with several MPI ranks use host.");
+    const Backend      backend = choose_backend(name, parameters.solver, precision, communicator);
+    if (backend.group() != nullptr && dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
+      std::cout << "Devices: " << backend.group()->description() << std::endl;
     require(!several || parameters.general.export_system.empty(),
             "The entry Export system writes the matrix of one process; run one.");
     require(!several || !parameters.output.aggregates, "Output/Aggregates shows those of one process; run one.");

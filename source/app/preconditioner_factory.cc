@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/preconditioner_factory.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/graph/mis_aggregation.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
+#include <patchfem/mpi/mpi_rank_group.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -255,7 +257,10 @@ namespace PatchFEM
     return result;
   }
 
-  Backend choose_backend(const std::string &name, const SolverParameters &solver, const std::string &precision)
+  Backend choose_backend(const std::string      &name,
+                         const SolverParameters &solver,
+                         const std::string      &precision,
+                         const MPI_Comm          communicator)
   {
     const std::string &chosen  = solver.preconditioner;
     bool               natural = false;
@@ -269,10 +274,17 @@ namespace PatchFEM
               chosen, "; choose double or single.");
       natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
-    // Also where there is no device.
-    require(!natural || (name != "cuda" && Backend(name).kind() != BackendKind::cuda),
-            "Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or "
-            "Backend = host.");
-    return Backend(name);
+    const auto refuse_natural = [&] {
+      throw Error("Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or "
+                  "Backend = host.");
+    };
+    if (natural && name == "cuda") // also where there is no device
+      refuse_natural();
+    const Backend backend = backend_of_ranks(name, communicator);
+    lead(backend, [&] {
+      if (natural && backend.kind() == BackendKind::cuda)
+        refuse_natural();
+    });
+    return backend;
   }
 } // namespace PatchFEM

@@ -34,6 +34,8 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SolverCheck, iterations, error)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes, forecast, peak)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankGroup::Share, ranks, device)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::Sharing, groups, window_bytes, hand_over_bytes, hand_over_seconds)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
@@ -98,7 +100,7 @@ namespace PatchFEM
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(
         NLOHMANN_JSON_TO, nnz, stored, format, product_bytes, sorting_window, precision, preconditioner, amg,
         factorisation_shift, null_space, relative_residual, stopped_at_rounding, backward_error, solver_check, seconds,
-        repeated_assembly, assembly_redundancy, assembly_kernels, errors, ranks))
+        repeated_assembly, assembly_redundancy, assembly_kernels, errors, ranks, sharing))
   }
 
   namespace

@@ -12,6 +12,12 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::reinit(const Space space, const AdditionalData &data)
   {
+    lead_and_follow(space.backend(), [&] { reinit_here(space, data); });
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::reinit_here(const Space &space, const AdditionalData &data)
+  {
     form.check_promises();
     const ElementBatches &elements = space.batches();
     require(elements.dimension() == form.dimension, "The weak form and the mesh have different dimensions.");
@@ -120,7 +126,7 @@ namespace PatchFEM
     const FaceTerms          &terms    = several ? completed : given;
     const ElementBatches     &elements = domain.batches();
     std::vector<std::int64_t> offsets{0};
-    for (const FaceEntry &face : domain.tables().faces)
+    for (const FaceEntry &face : domain.tables_of_batches().faces)
       offsets.push_back(offsets.back() + elements.reference(face.batch).n_face_quadrature);
     const auto n_points = static_cast<std::size_t>(offsets.back());
     const auto check    = [&](const std::vector<double> &values, const std::size_t n) {
@@ -129,8 +135,10 @@ namespace PatchFEM
       for (const double value : values)
         require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
     };
-    check(terms.load, n_points * elements.n_components());
-    check(terms.robin, n_points);
+    lead(elements.backend(), [&] {
+      check(terms.load, n_points * elements.n_components());
+      check(terms.robin, n_points);
+    });
     face_load.copy_from(elements.backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
     face_robin.copy_from(elements.backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
     face_points.copy_from(elements.backend(), offsets);
@@ -157,7 +165,7 @@ namespace PatchFEM
   template <typename Number>
   std::vector<unsigned int> AssemblerBase<Number>::patch_of_cells() const
   {
-    const ElementTables      &tables = domain.tables();
+    const ElementTables      &tables = domain.tables_of_batches();
     std::vector<unsigned int> result(tables.n_cells());
     const std::vector<int>   &node = domain.batches().new_of_old();
     for (const Pass &pass : passes)
@@ -256,6 +264,12 @@ namespace PatchFEM
 
   template <typename Number>
   void AssemblerBase<Number>::run(const MatrixTarget<Number> &target, Number *rhs)
+  {
+    lead_and_follow(domain.backend(), [&] { run_here(target, rhs); });
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::run_here(const MatrixTarget<Number> &target, Number *rhs)
   {
     const ElementBatches     &elements = domain.batches();
     AssemblyArguments<Number> a        = data_arguments();

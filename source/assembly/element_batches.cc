@@ -149,9 +149,9 @@ namespace PatchFEM
               "The sorting window must be at least one row, or AdditionalData::best_window.");
       require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
               " different finite elements in one problem.");
-      require(tables.n_cells() > 0 || tables.ranks.several(), "The mesh has no cells.");
+      require(tables.n_cells() > 0 || tables.ranks.several() || backend.group() != nullptr, "The mesh has no cells.");
       require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
-              "Several ranks work on the back end host, not yet on cuda.");
+              "Ranks on the back end cuda have one device together: make the back end by backend_of_ranks().");
       require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
       upload(backend, tables);
       check_jacobians(tables);
@@ -336,8 +336,17 @@ namespace PatchFEM
     const int               b      = view().batch_of(cell);
     const int               local  = cell - batches[b].first_cell; // cells have not been reordered yet
     const std::vector<int> &active = tables.batches[b].active_index;
+    int                     number = active.empty() ? local : active[local];
     std::string             owner;
-    if (tables.ranks.several())
+    if (!tables.ranks.parts.empty())
+    {
+      auto part = tables.ranks.parts.rbegin();
+      while (part->first_active > number)
+        ++part;
+      owner = " of rank " + std::to_string(part->rank);
+      number -= part->first_active;
+    }
+    else if (tables.ranks.several())
     {
       int rank = tables.ranks.communicator->rank(), end = tables.ranks.n_own_cells[b];
       for (const RankTables::Received &copies : tables.ranks.received)
@@ -347,7 +356,7 @@ namespace PatchFEM
       }
       owner = " of rank " + std::to_string(rank);
     }
-    throw Error("Cell ", active.empty() ? local : active[local], owner,
+    throw Error("Cell ", number, owner,
                 " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh there.");
   }
 

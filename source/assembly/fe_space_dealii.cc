@@ -105,12 +105,11 @@ namespace PatchFEM
   const std::vector<unsigned int> &FESpace<dim>::owned_dofs() const
   {
     check_mesh();
-    std::vector<unsigned int> &dofs = source->owned_dofs;
-    if (dofs.empty() && this->n_dofs() > 0)
-    {
-      dofs = this->batches().dof_indices().to_vector();
-      dofs.resize(this->n_dofs());
-    }
+    const ElementTables       &tables = this->tables();
+    std::vector<unsigned int> &dofs   = source->owned_dofs;
+    const std::size_t          n      = std::size_t(tables.n_owned_nodes()) * tables.n_components;
+    for (std::size_t i = dofs.size(); i < n; ++i)
+      dofs.push_back(tables.dof_index(i));
     return dofs;
   }
 

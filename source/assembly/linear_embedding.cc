@@ -134,7 +134,7 @@ namespace PatchFEM
     const std::vector<int> marks = is_kept.to_vector();
     if (std::count(marks.begin(), marks.end(), 1) > most_kept * all.n_nodes())
       return nullptr;
-    const auto lines = lines_of_kept(tables(), all.new_of_old(), marks);
+    const auto lines = lines_of_kept(tables_of_batches(), all.new_of_old(), marks);
     if (!lines)
       return nullptr;
     auto result    = std::make_shared<LinearEmbedding>();

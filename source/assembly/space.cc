@@ -27,7 +27,18 @@ namespace PatchFEM
       : state(std::make_shared<State>())
   {
     state->tables = std::make_shared<const ElementTables>(std::move(tables));
-    made(state->batches, backend, *state->tables, data);
+    if (backend.group() != nullptr)
+      *this = Space(backend, std::make_shared<const GroupTables>(*backend.group(), state->tables), data);
+    else
+      made(state->batches, backend, *state->tables, data);
+  }
+
+  Space::Space(const Backend &backend, std::shared_ptr<const GroupTables> tables, const AdditionalData &data)
+      : state(std::make_shared<State>())
+  {
+    state->group  = std::move(tables);
+    state->tables = state->group->merged();
+    lead_and_follow(backend, [&] { made(state->batches, backend, *state->tables, data); });
   }
 
   Space::State &Space::get() const
@@ -105,10 +116,49 @@ namespace PatchFEM
     }
   } // namespace
 
-  CoefficientField Space::with_copies(const CoefficientField &field) const
+  template <typename Number>
+  std::vector<double> Space::by_tables(const Vector<Number> &vector) const
   {
-    using View              = CoefficientView<double>;
-    const RankTables &ranks = tables().ranks;
+    require(vector.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
+    const std::vector<Number> values = vector.copy_to_host();
+    const std::vector<int>   &node   = batches().new_of_old();
+    const int                 n_comp = batches().n_components();
+    std::vector<double>       result(values.size());
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < batches().n_rows(); ++i)
+      for (int c = 0; c < n_comp; ++c)
+        result[std::size_t(i) * n_comp + c] = values[std::size_t(node[i]) * n_comp + c];
+    return result;
+  }
+
+  template <typename Number>
+  void Space::from_tables(const std::vector<double> &values, Vector<Number> &vector) const
+  {
+    require(values.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
+    const std::vector<int> &node   = batches().new_of_old();
+    const int               n_comp = batches().n_components();
+    std::vector<Number>     result(values.size());
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < batches().n_rows(); ++i)
+      for (int c = 0; c < n_comp; ++c)
+        result[std::size_t(node[i]) * n_comp + c] = static_cast<Number>(values[std::size_t(i) * n_comp + c]);
+    initialize_dof_vector(vector, true);
+    vector.copy_from_host(result);
+  }
+
+  template std::vector<double> Space::by_tables(const Vector<float> &) const;
+  template std::vector<double> Space::by_tables(const Vector<double> &) const;
+  template void                Space::from_tables(const std::vector<double> &, Vector<float> &) const;
+  template void                Space::from_tables(const std::vector<double> &, Vector<double> &) const;
+
+  CoefficientField Space::with_copies(const CoefficientField &of_rank) const
+  {
+    using View                        = CoefficientView<double>;
+    const bool              collects  = group() != nullptr && !backend().group()->leading();
+    const CoefficientField  collected = collects ? group()->collect(of_rank) : CoefficientField();
+    const CoefficientField &field     = collects ? collected : of_rank;
+    const ElementTables    &tables    = tables_of_batches();
+    const RankTables       &ranks     = tables.ranks;
     if (!ranks.several() || (field.kind() != View::cell && field.kind() != View::quadrature_point))
       return field;
     std::vector<int>                 widths;
@@ -118,9 +168,9 @@ namespace PatchFEM
       for (std::size_t b = 0; b < lists.size(); ++b)
       {
         widths.push_back(field.n_values() *
-                         (field.kind() == View::cell ? 1 : tables().batches[b].reference.n_quadrature));
+                         (field.kind() == View::cell ? 1 : tables.batches[b].reference.n_quadrature));
         const std::size_t own = std::size_t(widths[b]) * ranks.n_own_cells[b];
-        require(lists[b].size() == own || lists[b].size() == std::size_t(widths[b]) * tables().batches[b].n_cells,
+        require(lists[b].size() == own || lists[b].size() == std::size_t(widths[b]) * tables.batches[b].n_cells,
                 "A field has another number of values than this rank's own cells of batch ", b, " need.");
         lists[b].resize(own);
       }
@@ -133,21 +183,25 @@ namespace PatchFEM
                                       : CoefficientField::at_quadrature_points(field.n_values(), std::move(lists));
   }
 
-  FaceTerms Space::with_copies(const FaceTerms &terms) const
+  FaceTerms Space::with_copies(const FaceTerms &of_rank) const
   {
-    const RankTables &ranks = tables().ranks;
+    const bool           collects  = group() != nullptr && !backend().group()->leading();
+    const FaceTerms      collected = collects ? group()->collect(of_rank) : FaceTerms();
+    const FaceTerms     &terms     = collects ? collected : of_rank;
+    const ElementTables &tables    = tables_of_batches();
+    const RankTables    &ranks     = tables.ranks;
     if (!ranks.several())
       return terms;
     // All values of a face side by side, with room for the points of the largest one; which terms there are, all know.
-    const int n_comp = tables().n_components;
+    const int n_comp = tables.n_components;
     int       n_q    = 0;
-    for (const CellTable &batch : tables().batches)
+    for (const CellTable &batch : tables.batches)
       n_q = std::max(n_q, batch.reference.n_face_quadrature);
     const auto points_of = [&](const std::size_t face) {
-      return tables().batches[tables().faces[face].batch].reference.n_face_quadrature;
+      return tables.batches[tables.faces[face].batch].reference.n_face_quadrature;
     };
     std::int64_t n_own = 0, n_all = 0, there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
-    for (std::size_t face = 0; face < tables().faces.size(); ++face)
+    for (std::size_t face = 0; face < tables.faces.size(); ++face)
     {
       n_all += points_of(face);
       n_own += face < std::size_t(ranks.n_own_faces) ? points_of(face) : 0;
@@ -172,7 +226,7 @@ namespace PatchFEM
       for (int face = 0; !own.empty() && face < ranks.n_own_faces; next += points_of(face++) * n)
         std::copy_n(own.begin() + next, points_of(face) * n, lists.back().begin() + std::int64_t(face) * width);
       append_copies(ranks, widths, lists);
-      for (std::size_t face = 0; face < tables().faces.size(); ++face)
+      for (std::size_t face = 0; face < tables.faces.size(); ++face)
         all.insert(all.end(), lists.back().begin() + face * width,
                    lists.back().begin() + face * width + points_of(face) * n);
     };
@@ -236,7 +290,7 @@ namespace PatchFEM
   /** @p values, [line], where lines of ghosts have those of their owners. */
   std::vector<double> Space::values_of_owners(std::vector<double> values) const
   {
-    const std::vector<int> &lines = tables().constraints.constrained, &node = batches().new_of_old();
+    const std::vector<int> &lines = tables_of_batches().constraints.constrained, &node = batches().new_of_old();
     const int               n_comp = batches().n_components();
     const auto              place  = [&](const int unknown) {
       return std::size_t(node[unknown / n_comp]) * n_comp + unknown % n_comp;
@@ -250,13 +304,20 @@ namespace PatchFEM
     return values;
   }
 
-  void Space::update_inhomogeneities(const std::vector<double> &values)
+  void Space::update_inhomogeneities(const std::vector<double> &of_rank)
   {
-    const ConstraintLines &lines = constraints();
-    require(values.size() == lines.n_lines(), "There must be one inhomogeneity for each constraint of the space.");
-    for (const double value : values)
-      require(std::isfinite(value), "The inhomogeneity of a constraint is not finite.");
-    State &s = get();
+    const auto check = [&] {
+      require(of_rank.size() == tables().constraints.n_lines(),
+              "There must be one inhomogeneity for each constraint of the space.");
+      for (const double value : of_rank)
+        require(std::isfinite(value), "The inhomogeneity of a constraint is not finite.");
+    };
+    State                    &s         = get();
+    const std::vector<double> collected = s.group ? s.group->collect_lines(of_rank, check) : std::vector<double>();
+    if (!s.group)
+      check();
+    const std::vector<double> &values = s.group ? collected : of_rank;
+    const ConstraintLines     &lines  = constraints();
     s.lines->set_inhomogeneities(s.tables->ranks.several() ? values_of_owners(values) : values);
     s.batches->set_inhomogeneities(lines.constrained_unknowns(), lines.inhomogeneities());
   }
@@ -267,6 +328,7 @@ namespace PatchFEM
     if (!s.unconstrained)
     {
       auto free            = std::make_shared<State>();
+      free->group          = s.group;
       free->tables         = s.tables;
       free->is_constrained = false;
       free->batches        = std::make_unique<ElementBatches>();

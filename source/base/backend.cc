@@ -124,4 +124,21 @@ namespace PatchFEM
     return false;
 #endif
   }
+
+  std::vector<std::string> Backend::cuda_devices()
+  {
+    std::vector<std::string> result;
+#ifdef PATCHFEM_WITH_CUDA
+    for (int i = 0; cuda_available() && i < cuda_runtime::n_devices(); ++i)
+      result.push_back(cuda_runtime::device_uuid(i));
+#endif
+    return result;
+  }
+
+  void Backend::choose_cuda_device([[maybe_unused]] const int number)
+  {
+#ifdef PATCHFEM_WITH_CUDA
+    cuda_runtime::use_device(number);
+#endif
+  }
 } // namespace PatchFEM

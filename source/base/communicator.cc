@@ -14,57 +14,54 @@ std::string (*PatchFEM::Communicator::sentence_of_others)() = []() -> std::strin
   }
 };
 
-void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
+PatchFEM::Communicator::Failure PatchFEM::Communicator::failure(const std::exception_ptr &own) const
 {
-  enum Kind : std::int64_t
-  {
-    none,
-    error,
-    not_positive_definite
-  };
-  std::int64_t kind = none;
-  std::string  message;
   try
   {
     if (own)
       std::rethrow_exception(own);
+    return {};
   }
   catch (const NotPositiveDefinite &exception)
   {
-    kind    = not_positive_definite;
-    message = exception.what();
+    return {Failure::not_positive_definite, exception.what()};
   }
   catch (const std::bad_alloc &)
   {
-    kind    = error;
-    message = text_of("Memory ran out on rank ", rank(), "; use fewer cells or unknowns, or more machines.");
+    return {Failure::error,
+            text_of("Memory ran out on rank ", rank(), "; use fewer cells or unknowns, or more machines.")};
   }
   catch (const Error &exception)
   {
-    kind    = error;
-    message = exception.what();
+    return {Failure::error, exception.what()};
   }
   catch (...)
   {
-    kind    = error;
-    message = text_of("Something went wrong inside a library on rank ", rank(), ".");
     try
     {
-      message = (size() > 1 ? text_of("Rank ", rank(), ": ") : "") + sentence_of_others();
+      return {Failure::error, (size() > 1 ? text_of("Rank ", rank(), ": ") : "") + sentence_of_others()};
     }
     catch (...) // what has no sentence; others wait for this rank
     {}
   }
-  if (maximum(kind) == none)
+  return {Failure::error, text_of("Something went wrong inside a library on rank ", rank(), ".")};
+}
+
+void PatchFEM::Communicator::Failure::raise() const
+{
+  if (kind == not_positive_definite)
+    throw NotPositiveDefinite(message);
+  if (kind == error)
+    throw Error(message);
+}
+
+void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
+{
+  const Failure mine = failure(own);
+  if (maximum(std::int64_t(mine.kind)) == Failure::none)
     return;
-  const std::vector<std::int64_t> kinds    = all_gather(kind);
-  const std::vector<Bytes>        messages = all_gather(Bytes(message.begin(), message.end()));
+  const std::vector<std::int64_t> kinds    = all_gather(std::int64_t(mine.kind));
+  const std::vector<Bytes>        messages = all_gather(Bytes(mine.message.begin(), mine.message.end()));
   for (int rank = 0; rank < size(); ++rank)
-  {
-    const std::string text(messages[rank].begin(), messages[rank].end());
-    if (kinds[rank] == not_positive_definite)
-      throw NotPositiveDefinite(text);
-    if (kinds[rank] == error)
-      throw Error(text);
-  }
+    Failure{Failure::Kind(kinds[rank]), std::string(messages[rank].begin(), messages[rank].end())}.raise();
 }

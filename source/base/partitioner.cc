@@ -85,7 +85,8 @@ namespace PatchFEM
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
-    require(backend.kind() != BackendKind::cuda, "Several ranks work on the back end host, not yet on cuda.");
+    require(backend.kind() != BackendKind::cuda,
+            "Ranks on the back end cuda have one device together: make the back end by backend_of_ranks().");
     Buffers &b = buffers(bytes);
     dispatch(backend, [&](auto) {
       char *to_send = b.sent.data();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/vector.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ namespace PatchFEM
   {
     if (ranks != nullptr)
       ranks->communicator().sum(&value, 1);
-    return value;
+    return shared(backend(), value);
   }
 
   template <typename Number>
@@ -145,7 +146,7 @@ namespace PatchFEM
   {
     const double largest =
         reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
-    return ranks != nullptr ? ranks->communicator().maximum(largest) : largest;
+    return shared(backend(), ranks != nullptr ? ranks->communicator().maximum(largest) : largest);
   }
 
   template <typename Number>
@@ -154,7 +155,7 @@ namespace PatchFEM
     const double square = dot(*this);
     // Squares of fp32 are summed in double, where they are harmless.
     constexpr double least = 0x1p-900, most = 0x1p900, factor = 0x1p600;
-    const bool       none = ranks == nullptr && empty(); // of several ranks all take the same way
+    const bool       none = ranks == nullptr && backend().group() == nullptr && empty(); // ranks all take the same way
     if (std::is_same<Number, float>::value || none || (square >= least && square <= most))
       return std::sqrt(square);
     Vector copy;

@@ -131,16 +131,23 @@ namespace PatchFEM
   }
 
   template <typename Done>
-  void MPICommunicator::wait_until(const Done &done) const
+  void MPICommunicator::wait_until(const Done &done, const bool asleep) const
   {
     for (int i = 0; i < 200; ++i) // mostly enough
       if (done())
         return;
-    using std::chrono::milliseconds;
+    using std::chrono::milliseconds, std::chrono::microseconds;
+    constexpr microseconds  longest_nap(200);
+    microseconds            nap(50);
     const Clock::time_point begin = Clock::now();
     for (Clock::time_point now = begin, looked = begin; !done(); now = Clock::now())
     {
-      if (now - begin > milliseconds(1))
+      if (asleep)
+      {
+        std::this_thread::sleep_for(nap);
+        nap = std::min(nap * 5 / 4, longest_nap);
+      }
+      else if (now - begin > milliseconds(1))
         std::this_thread::yield();
       if (now - looked < milliseconds(10))
         continue;
@@ -148,7 +155,7 @@ namespace PatchFEM
       for (const MPICommunicator *open : all_open)
         if (open->roll_is_called())
           open->call_roll();
-      if (seconds_since(begin) > most_seconds)
+      if (!asleep && seconds_since(begin) > most_seconds)
         alike().front()->call_roll();
     }
   }
@@ -232,6 +239,25 @@ namespace PatchFEM
     MPI_Request request;
     MPI_Ibarrier(ranks, &request);
     wait(1, &request);
+  }
+
+  void MPICommunicator::broadcast(void *const data, const std::size_t bytes) const
+  {
+    constexpr std::size_t most = 1 << 30;
+    for (std::size_t begin = 0; begin < bytes; begin += most)
+    {
+      ++n_begun;
+      MPI_Request request;
+      MPI_Ibcast(static_cast<char *>(data) + begin, static_cast<int>(std::min(bytes - begin, most)), MPI_CHAR, 0, ranks,
+                 &request);
+      wait_until(
+          [&] {
+            int done = 0;
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+            return done != 0;
+          },
+          own_rank > 0);
+    }
   }
 
   int MPICommunicator::machine() const

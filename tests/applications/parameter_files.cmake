@@ -147,6 +147,31 @@ foreach(n_ranks 2 3 5)
   patchfem_run_case(ranks.w_cycle.${n_ranks} elasticity ${parameter_files}/elasticity/cantilever.prm RANKS ${n_ranks} CHECKS max_iterations=20
                     SET "Backend=host" "Mesh/Generator arguments=40,4,4 : 0,0,0 : 200,4,4 : true" "Mesh/Global refinements=1" "Solver/AMG/Cycle=w")
 endforeach()
+# Ranks that share devices.
+function(patchfem_compare_on_devices name n_ranks n_devices application file)
+  patchfem_run_case(devices.${name} ${application} ${parameter_files}/${application}/${file}.prm RANKS ${n_ranks} DEVICES ${n_devices}
+                    CHECKS - - 1e-8 CONTAINS "report.json:\"device\": \"emulated device 0\""
+                    SET "Backend=emulated_device" "Solver/Tolerance=1e-11" "Baseline=trilinos_jacobi" ${ARGN})
+endfunction()
+patchfem_compare_on_devices(hanging_nodes 3 1 laplace l_shape "Refinement/Cycles=5")
+patchfem_compare_on_devices(hp 5 2 laplace l_shape_hp "Refinement/Cycles=4")
+patchfem_compare_on_devices(periodic 3 2 laplace convergence_2d "Refinement/Cycles=3" "Refinement/Strategy=adaptive" "Mesh/Generator arguments=0 : 1 : true"
+                            "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x")
+patchfem_compare_on_devices(robin 5 2 laplace convergence_3d "Refinement/Cycles=2")
+patchfem_compare_on_devices(materials 2 1 laplace cylinder_plate "Finite element/Degree=1")
+patchfem_compare_on_devices(curved 3 1 laplace cylinder_plate "Finite element/Degree=2")
+patchfem_compare_on_devices(tetrahedra 3 1 laplace convergence_3d_tetrahedra "Refinement/Cycles=2")
+patchfem_compare_on_devices(helmholtz 3 2 helmholtz convergence_3d_tetrahedra "Refinement/Cycles=2")
+patchfem_compare_on_devices(cantilever 5 1 elasticity cantilever "Mesh/Global refinements=1" "Solver/Tolerance=1e-10" "Baseline=trilinos_ml"
+                            "Constants=length = 2, width = 0.2, height = 0.3, load = 120, density = 7.850, gravity = 9.81")
+patchfem_compare_on_devices(neumann 3 1 laplace convergence_2d "Finite element/Degree=1" "Refinement/Cycles=3" "Boundary conditions/Dirichlet="
+                            "Solver/Null space=project" "Solver/Preconditioner=amg" "Loads/Source=2*pi^2*cos(pi*x)*cos(pi*y)"
+                            "Exact solution/Formula=cos(pi*x)*cos(pi*y)")
+# What fails on an owner, and on a member alone.
+patchfem_run_case(bad.owner laplace ${parameter_files}/laplace/convergence_2d.prm RANKS 3 DEVICES 1
+                  SET "Backend=emulated_device" "Solver/Maximum iterations=1" ERROR "Raise Solver/Maximum iterations")
+patchfem_run_case(bad.member laplace ${parameter_files}/laplace/convergence_2d.prm RANKS 3 DEVICES 1
+                  SET "Backend=emulated_device" "Loads/Source=sqrt(0.9-y)" "Refinement/Cycles=1" ERROR "Loads/Source.*not finite")
 # Parts of meshes: simplices of a file, and more coarse hexahedra than p4est is given, as they are and refined.
 patchfem_run_case(ranks.wheelset elasticity ${parameter_files}/elasticity/wheelset.prm RANKS 3 FILES solution-0.pvtu solution-0.0002.vtu
                   SET "Backend=host" "Solver/Tolerance=1e-11" "Baseline=trilinos_ml" CHECKS n_dofs=16371 max_relative_difference=1e-9)
@@ -171,6 +196,12 @@ foreach(n_ranks 1 2 3)
                    -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/out/step-40.${n_ranks} -P ${CMAKE_CURRENT_SOURCE_DIR}/run_step.cmake)
   set_tests_properties(app.step-40.${n_ranks}_ranks PROPERTIES LABELS mpi PROCESSORS ${n_ranks} TIMEOUT 300 ENVIRONMENT "${PATCHFEM_MPI_ENVIRONMENT};OMP_NUM_THREADS=1")
 endforeach()
+
+add_test(NAME app.step-40.on_devices
+         COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${DEAL_II_MPIEXEC};${DEAL_II_MPIEXEC_NUMPROC_FLAG};5;$<TARGET_FILE:step-40>" -DBACKEND=emulated_device -DSTEP=step-40
+                 -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/out/step-40.devices -P ${CMAKE_CURRENT_SOURCE_DIR}/run_step.cmake)
+set_tests_properties(app.step-40.on_devices PROPERTIES LABELS mpi PROCESSORS 5 TIMEOUT 300
+                     ENVIRONMENT "${PATCHFEM_MPI_ENVIRONMENT};OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;PATCHFEM_EMULATED_DEVICES=2")
 
 # The comparisons of processors, small: they fail unless threads and processes find the same solution.
 find_program(PATCHFEM_PYTHON python3)

@@ -14,6 +14,7 @@
 #include <deal.II/grid/manifold_lib.h>
 #include <deal.II/grid/tria_description.h>
 #include <deal.II/hp/fe_collection.h>
+#include <deal.II/lac/la_parallel_vector.h>
 #include <deal.II/numerics/vector_tools_boundary.h>
 
 namespace
@@ -644,19 +645,64 @@ namespace
       number = Utilities::MPI::max(number, MPI_COMM_WORLD);
     DoFHandler<2> dof_handler(mesh.triangulation);
     dof_handler.distribute_dofs(FE_Q<2>(1));
-    std::string message;
-    try
-    {
-      const PatchFEM::FESpace<2> space(PatchFEM::Backend(), MappingQ<2>(1), dof_handler,
-                                       make_constraints<2>(MappingQ<2>(1), dof_handler));
-    }
-    catch (const PatchFEM::Error &error)
-    {
-      message = error.what();
-    }
     const std::string rank = n_ranks() > 1 ? " of rank " + std::to_string(tangled[0]) : "";
-    EXPECT_EQ(message, "Cell " + std::to_string(tangled[1]) + rank +
-                           " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh "
-                           "there.");
+    for (const PatchFEM::Backend &backend : {PatchFEM::Backend(), shared_backend()})
+    {
+      if (backend.group() != nullptr && backend.group()->groups().size() > 1)
+        continue; // of a copy it is not known which rank of another group has the cell
+      std::string message;
+      try
+      {
+        const PatchFEM::FESpace<2> space(backend, MappingQ<2>(1), dof_handler,
+                                         make_constraints<2>(MappingQ<2>(1), dof_handler));
+      }
+      catch (const PatchFEM::Error &error)
+      {
+        message = error.what();
+      }
+      EXPECT_EQ(message,
+                "Cell " + std::to_string(tangled[1]) + rank +
+                    " is flat or tangled: its Jacobian determinant is not positive everywhere; repair the mesh "
+                    "there.");
+    }
+  }
+
+  /** By spaces whose ranks share a device, if there are any, and by all others. */
+  TEST(ExtractionRanks, VectorsGoThereAndBack)
+  {
+    const Distributed<3> mesh(2, 2);
+    DoFHandler<3>        dof_handler(mesh.triangulation);
+    dof_handler.distribute_dofs(FESystem<3>(FE_Q<3>(1), 3));
+    const MappingQ<3> mapping(1);
+    for (const PatchFEM::Backend &backend : {PatchFEM::Backend(), shared_backend()})
+    {
+      PatchFEM::FESpace<3> space(backend, mapping, dof_handler, make_constraints<3>(mapping, dof_handler));
+      LinearAlgebra::distributed::Vector<double> values(dof_handler.locally_owned_dofs(), MPI_COMM_WORLD),
+          again(values);
+      for (const Index dof : dof_handler.locally_owned_dofs())
+        values(dof) = std::sin(double(dof));
+      PatchFEM::Vector<double> x;
+      space.copy_from(values, x);
+      EXPECT_NEAR(x.l2_norm(), values.l2_norm(), 1e-12 * values.l2_norm());
+      EXPECT_EQ(x.linfty_norm(), values.linfty_norm());
+      space.copy_to(x, again);
+      for (const Index dof : dof_handler.locally_owned_dofs())
+        EXPECT_EQ(again(dof), values(dof));
+
+      // Other boundary values, which every rank gives for its own unknowns.
+      auto changed = make_constraints<3>(
+          mapping, dof_handler, [](auto &) {}, loaded);
+      EXPECT_THROW(space.update_inhomogeneities(changed), PatchFEM::Error);
+      changed = make_constraints<3>(mapping, dof_handler);
+      for (const Index dof : dof_handler.locally_owned_dofs())
+        if (changed.is_constrained(dof) && changed.get_constraint_entries(dof)->empty())
+          changed.set_inhomogeneity(dof, 7. + double(dof));
+      space.update_inhomogeneities(changed);
+      space.constraints().distribute(x);
+      space.copy_to(x, again);
+      for (const Index dof : dof_handler.locally_owned_dofs())
+        if (changed.is_constrained(dof) && changed.get_constraint_entries(dof)->empty())
+          EXPECT_EQ(again(dof), 7. + double(dof));
+    }
   }
 } // namespace

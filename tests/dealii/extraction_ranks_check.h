@@ -4,6 +4,8 @@
 #include "reference_assembly.h"
 
 #include <patchfem/assembly/extraction_dealii.h>
+#include <patchfem/assembly/group_tables.h>
+#include <patchfem/mpi/mpi_rank_group.h>
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/lac/trilinos_sparse_matrix.h>
@@ -334,14 +336,13 @@ namespace RankCheck
   }
 
   /** What RankTables promise. No failure returns early, which others would wait for. */
-  template <int dim>
-  void check_ranks(const ElementTables &tables, const DoFHandler<dim> &dof_handler)
+  inline void check_ranks(const ElementTables &tables, const Index n_owned_dofs)
   {
     const auto &ranks = tables.ranks;
     const int   nc    = tables.n_components;
     EXPECT_EQ(tables.dof_indices.size(), std::size_t(tables.n_nodes) * nc);
     EXPECT_EQ(std::size_t(tables.n_nodes), ranks.n_owned_nodes + ranks.ghosts.size());
-    EXPECT_EQ(Index(ranks.n_owned_nodes) * nc, dof_handler.n_locally_owned_dofs());
+    EXPECT_EQ(Index(ranks.n_owned_nodes) * nc, n_owned_dofs);
     for (int node = 0; node + 1 < ranks.n_owned_nodes; ++node)
       EXPECT_LT(tables.dof_index(node * nc), tables.dof_index((node + 1) * nc));
     for (std::size_t g = 0; g + 1 < ranks.ghosts.size(); ++g)
@@ -405,6 +406,59 @@ namespace RankCheck
       EXPECT_EQ(next[b], tables.batches[b].n_cells);
   }
 
+  /** The back end that ranks share where PATCHFEM_EMULATED_DEVICES says so. */
+  inline const PatchFEM::Backend &shared_backend()
+  {
+    static const PatchFEM::Backend backend = PatchFEM::backend_of_ranks("emulated_device", MPI_COMM_WORLD);
+    return backend;
+  }
+
+  /** What the owner of a group has of it; null if there are no groups. */
+  inline std::unique_ptr<const PatchFEM::GroupTables> merge(const ElementTables &tables)
+  {
+    if (shared_backend().group() == nullptr)
+      return nullptr;
+    return std::make_unique<PatchFEM::GroupTables>(*shared_backend().group(),
+                                                   std::make_shared<const ElementTables>(tables));
+  }
+
+  /** On an owner, the rows of all of its group. */
+  inline Rows collect(const Rows &rows)
+  {
+    struct Entry
+    {
+      Index  row, column;
+      double value;
+    };
+    constexpr Index    rhs = numbers::invalid_dof_index;
+    std::vector<Entry> entries;
+    for (const auto &[row, value] : rows.rhs)
+      entries.push_back({row, rhs, value});
+    for (const auto &[row, columns] : rows.matrix)
+      for (const auto &[column, value] : columns)
+        entries.push_back({row, column, value});
+    Rows result;
+    for (const Entry &entry : shared_backend().group()->collect(entries))
+      (entry.column == rhs ? result.rhs[entry.row] : result.matrix[entry.row][entry.column]) = entry.value;
+    return result;
+  }
+
+  /** The tables that the owner has of its group, which assemble the rows of all of its ranks. */
+  template <int dim>
+  void check_group(const PatchFEM::GroupTables &group, const bool elastic, Rows expected, const Index n_dofs)
+  {
+    const ElementTables &merged = *group.merged();
+    Rows                 rows;
+    if (shared_backend().group()->owns())
+      rows = assemble<dim>(merged, elastic);
+    else
+      EXPECT_EQ(merged.n_cells(), 0u);
+    EXPECT_EQ(merged.ranks.several(), shared_backend().group()->owners() != nullptr);
+    if (merged.ranks.several())
+      check_ranks(merged, expected.rhs.size());
+    expect_equal(rows, expected, n_dofs);
+  }
+
   template <int dim>
   ElementTables
   check(const Mapping<dim> &mapping, const DoFHandler<dim> &dof_handler, const AffineConstraints<double> &constraints)
@@ -414,14 +468,17 @@ namespace RankCheck
     const ElementTables tables = PatchFEM::extract_element_tables<dim>(mapping, dof_handler, constraints, data);
     EXPECT_EQ(tables.ranks.several(), n_ranks() > 1);
     if (tables.ranks.several())
-      check_ranks(tables, dof_handler);
-    const AffineConstraints<double> all = gather(dof_handler, constraints);
+      check_ranks(tables, dof_handler.n_locally_owned_dofs());
+    const std::unique_ptr<const PatchFEM::GroupTables> group = merge(tables);
+    const AffineConstraints<double>                    all   = gather(dof_handler, constraints);
     for (const bool elastic : {false, true})
       if (!elastic || tables.n_components == dim)
       {
         Rows rows     = assemble<dim>(tables, elastic);
         Rows expected = assemble_by_dealii<dim>(mapping, dof_handler, all, elastic);
         expect_equal(rows, expected, dof_handler.n_dofs());
+        if (group)
+          check_group<dim>(*group, elastic, collect(expected), dof_handler.n_dofs());
       }
     return tables;
   }

@@ -21,8 +21,6 @@ using namespace PatchFEM;
 
 namespace
 {
-  constexpr BackendKind kinds[] = {BackendKind::host, BackendKind::emulated_device};
-
   /** A matrix and a load of one rank or of several, by the numbers of unknowns in the tables of all. */
   template <typename Form>
   struct System
@@ -107,13 +105,13 @@ namespace
         constrain(tables);
       const ElementTables own =
           rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
-      for (const BackendKind kind : kinds)
+      for (const Backend &backend : rank_tables::backends())
         for (const char *strategy : {"patches", "gather"})
           for (const bool varying : {false, true})
           {
             Patches::AdditionalData data;
             data.strategy = strategy;
-            const System<Form> all(Backend(), tables, data, varying), ours(Backend(kind), own, data, varying);
+            const System<Form> all(Backend(), tables, data, varying), ours(backend, own, data, varying);
             EXPECT_EQ(communicator->sum(std::int64_t(ours.rhs.size())), std::int64_t(all.rhs.size()));
             expect_rows_of(ours, all, what + " " + strategy);
 
@@ -190,17 +188,9 @@ namespace
     std::vector<Value> own;
     for (std::size_t i = 0; i < values.size(); ++i)
       own.push_back({int(system.dofs[i]), values[i]});
-    int size = int(values.size());
-    if (const auto partitioner = system.matrix.partitioner())
-    {
-      size = int(partitioner->communicator().sum(std::int64_t(size)));
-      std::vector<Value> everyones;
-      for (const auto &bytes : partitioner->communicator().all_gather(Communicator::pack(own)))
-        for (const auto &entry : Communicator::unpack<Value>(bytes))
-          everyones.push_back(entry);
-      own.swap(everyones);
-    }
-    std::vector<double> all(size, 0.);
+    if (system.space.tables().ranks.several())
+      own = rank_tables::world()->concatenate(own);
+    std::vector<double> all(own.size(), 0.);
     for (const auto &[dof, value] : own)
       all[dof] = value;
     return {n_iterations, all};
@@ -214,9 +204,9 @@ namespace
     const ElementTables own =
         rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
     const System<Form> all(Backend(), tables, {}, true);
-    for (const BackendKind kind : kinds)
+    for (const Backend &backend : rank_tables::backends())
     {
-      const System<Form> ours(Backend(kind), own, {}, true);
+      const System<Form> ours(backend, own, {}, true);
       const auto         compare = [&](const auto &make, const double more = 0.) {
         const auto   one = make(all.matrix), several = make(ours.matrix);
         const Solved expected = solve(all, *one), found = solve(ours, *several), again = solve(ours, *several);
@@ -337,9 +327,9 @@ namespace
     const int                n_working = std::max(1, communicator->size() - 1);
     const ElementTables      own = rank_tables::part(tables, rank_tables::owners(tables, n_working), communicator);
     const System<Laplace<3>> all(Backend(), tables, {}, true);
-    for (const BackendKind kind : kinds)
+    for (const Backend &backend : rank_tables::backends())
     {
-      const System<Laplace<3>> ours(Backend(kind), own, {}, true);
+      const System<Laplace<3>> ours(backend, own, {}, true);
       expect_rows_of(ours, all, "with a rank that has nothing");
       PreconditionJacobi<double>     jacobi, jacobi_of_all;
       PreconditionPolynomial<double> polynomial;
@@ -368,7 +358,7 @@ namespace
     constrain(tables);
     const ElementTables own =
         rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
-    const Space one(Backend(), tables), several(Backend(), own);
+    const Space one(Backend(), tables);
     const auto  run = [&](const Space &space) {
       Vector<double> x, b;
       space.initialize_dof_vector(x);
@@ -389,8 +379,12 @@ namespace
       result.push_back(x.l2_norm());
       return result;
     };
-    const std::vector<double> expected = run(one), found = run(several);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_NEAR(found[i], expected[i], 1e-12 * expected[0]);
+    const std::vector<double> expected = run(one);
+    for (const Backend &backend : rank_tables::backends())
+    {
+      const std::vector<double> found = run(Space(backend, own));
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_NEAR(found[i], expected[i], 1e-12 * expected[0]);
+    }
   }
 } // namespace

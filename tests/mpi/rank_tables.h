@@ -5,6 +5,7 @@
 
 #include <patchfem/lac/solver/conjugate_gradients.h>
 #include <patchfem/mpi/mpi_communicator.h>
+#include <patchfem/mpi/mpi_rank_group.h>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +23,17 @@ namespace rank_tables
   {
     static const auto communicator = std::make_shared<const MPICommunicator>(MPI_COMM_WORLD);
     return communicator;
+  }
+
+  /** Where systems of ranks are tested: each rank by itself, or where PATCHFEM_EMULATED_DEVICES says how ranks share. */
+  inline const std::vector<Backend> &backends()
+  {
+    static const std::vector<Backend> all = [] {
+      const Backend shared = backend_of_ranks("emulated_device", MPI_COMM_WORLD);
+      return shared.group() != nullptr ? std::vector<Backend>{shared}
+                                       : std::vector<Backend>{Backend(BackendKind::host), shared};
+    }();
+    return all;
   }
 
   /** Solves A x = b from 0 until |b - A x| <= @p reduction |b|, which is expected; returns the steps. */

@@ -3,6 +3,7 @@
 
 #include <patchfem/app/parameters.h>
 #include <patchfem/app/physics.h>
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/mpi/mpi_communicator.h>
 
@@ -173,6 +174,15 @@ namespace PatchFEM
       std::uint64_t cells = 0, copies = 0, unknowns = 0, ghosts = 0, bytes = 0, forecast = 0, peak = 0;
     };
     std::vector<RankShare> ranks; ///< [rank]; the same on all
+
+    /// How ranks share devices, if they do; see RankGroup.
+    struct Sharing
+    {
+      std::vector<RankGroup::Share> groups;                ///< the first rank of each owns its back end
+      double                        window_bytes = 0.;     ///< of shared memory on the first rank's machine
+      double hand_over_bytes = 0., hand_over_seconds = 0.; ///< from and to the members of the first rank
+    };
+    std::optional<Sharing> sharing;
   };
 
   /**
@@ -188,8 +198,8 @@ namespace PatchFEM
 
   /**
    * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on
-   * one back end; only the solution comes back. Of several ranks each has its cells, on the host. Throws Error for what
-   * needs one process: the back end cuda, the export of a system, pictures of aggregates.
+   * one back end; only the solution comes back. Of several ranks each has its cells, on the host, or groups of them share
+   * devices. Throws Error for what needs one process: the export of a system, pictures of aggregates.
    *
    * @param parameters Are to live as long as the path, and so are the others.
    * @param report Is told to begin() before a system is exported.

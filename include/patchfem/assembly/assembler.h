@@ -38,7 +38,7 @@ namespace PatchFEM
     /** [batch], strategy and kernel of its cells: "patches (trilinear hexahedra by matrix instructions)". */
     std::vector<std::string> kernel_names() const;
 
-    /** [active cell], the patch that owns the cell's first node in the plan of its batch. */
+    /** [active cell of tables_of_batches()], the patch that owns the cell's first node in the plan of its batch. */
     std::vector<unsigned int> patch_of_cells() const;
 
     /**
@@ -49,7 +49,7 @@ namespace PatchFEM
     void set_coefficients(const Field &field)
     {
       set(coefficients, field, form.n_coefficients, "The weak form");
-      replan();
+      lead_and_follow(domain.backend(), [&] { replan(); });
     }
 
     /**
@@ -108,10 +108,10 @@ namespace PatchFEM
   private:
     void set(DeviceCoefficients<Number> &to, const CoefficientField &field, int n_values, const char *name)
     {
-      if (domain.tables().ranks.several())
-        to.reinit(domain.batches(), domain.with_copies(field), n_values, name);
-      else
-        to.reinit(domain.batches(), field, n_values, name);
+      const bool             several   = domain.tables().ranks.several();
+      const CoefficientField completed = several ? domain.with_copies(field) : CoefficientField();
+      lead_and_follow(domain.backend(),
+                      [&] { to.reinit(domain.batches(), several ? completed : field, n_values, name); });
     }
     void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
     {
@@ -121,8 +121,11 @@ namespace PatchFEM
     /** Throws Error for one that cannot be assembled. */
     MatrixTarget<Number> target(const MatrixBase<Number> &matrix) const;
 
+    void reinit_here(const Space &space, const AdditionalData &data);
+
     /** Assembles. @p rhs may be null. */
     void run(const MatrixTarget<Number> &target, Number *rhs);
+    void run_here(const MatrixTarget<Number> &target, Number *rhs);
 
     /** The cells of one batch. */
     struct Pass

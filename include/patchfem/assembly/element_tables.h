@@ -127,6 +127,13 @@ namespace PatchFEM
     std::vector<Copies>   sent;     ///< ascending by rank
     std::vector<Received> received; ///< ascending by rank
 
+    /// Where tables are of several ranks that share a device: what active_index counts from for cells of each.
+    struct Part
+    {
+      int rank, first_active;
+    };
+    std::vector<Part> parts;
+
     bool several() const { return communicator != nullptr && communicator->size() > 1; }
   };
 

@@ -87,8 +87,7 @@ namespace PatchFEM
     void copy_to(const Vector<Number> &src, VectorType &dst) const
     {
       const std::vector<unsigned int> &dofs   = owned_dofs();
-      const std::vector<Number>        values = src.copy_to_host();
-      require(values.size() == dofs.size(), "A vector does not have an entry for each unknown of its space.");
+      const std::vector<double>        values = this->by_rank(src);
       for (std::size_t i = 0; i < dofs.size(); ++i)
         dst(dofs[i]) = values[i];
       dst.compress(dealii::VectorOperation::insert);
@@ -98,14 +97,13 @@ namespace PatchFEM
     void copy_from(const VectorType &src, Vector<Number> &dst) const
     {
       const std::vector<unsigned int> &dofs = owned_dofs();
-      std::vector<Number>              values(dofs.size());
+      std::vector<double>              values(dofs.size());
       for (std::size_t i = 0; i < dofs.size(); ++i)
-        values[i] = static_cast<Number>(src(dofs[i]));
-      this->initialize_dof_vector(dst, true);
-      dst.copy_from_host(values);
+        values[i] = src(dofs[i]);
+      this->from_rank(values, dst);
     }
 
-    /** deal.II's index of each unknown of this rank. Throws Error once the mesh has changed. */
+    /** deal.II's index of each unknown of this rank, as tables() have them. Throws Error once the mesh has changed. */
     const std::vector<unsigned int> &owned_dofs() const;
 
     /**

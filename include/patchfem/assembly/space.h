@@ -3,6 +3,7 @@
 
 #include <patchfem/assembly/coefficients.h>
 #include <patchfem/assembly/constraint_lines.h>
+#include <patchfem/assembly/group_tables.h>
 #include <patchfem/assembly/patches.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
@@ -18,7 +19,8 @@ namespace PatchFEM
    * mesh is structure and stays; what depends on time, the k of constraints x_i = sum_j w_j x_j + k_i, are values. What
    * is asked for the first time is made then, so one thread at a time may use a space and its copies. If its tables are
    * of several ranks (see RankTables), all of them call its functions and those of what is made of it, in the same order;
-   * vectors and matrices have the rows of this rank's nodes, and fields the values on its own cells and faces.
+   * vectors and matrices have the rows of this rank's nodes, and fields the values on its own cells and faces. Where they
+   * share the back end (see RankGroup) its owner has the rows of all of its group, and the others have none.
    *
    * @code
    *   Space                     space(backend, tables); // or an FESpace, of deal.II's objects
@@ -40,12 +42,23 @@ namespace PatchFEM
     /** See ElementBatches::reinit(), which may throw. */
     Space(const Backend &backend, ElementTables tables, const AdditionalData &data = AdditionalData());
 
+    /** Of tables that the ranks of the back end's group have put together. */
+    Space(const Backend                     &backend,
+          std::shared_ptr<const GroupTables> tables,
+          const AdditionalData              &data = AdditionalData());
+
     const Backend        &backend() const { return batches().backend(); }
     std::int64_t          n_dofs() const { return batches().n_dofs(); }
     const ElementBatches &batches() const { return *get().batches; }
 
     /** The discretisation on the host as it was given, in the numbering of its source: also its constraints. */
-    const ElementTables &tables() const { return *get().tables; }
+    const ElementTables &tables() const { return get().group ? get().group->own() : *get().tables; }
+
+    /** That of which batches() are made: where ranks share the back end that of all of them, see GroupTables::merged(). */
+    const ElementTables &tables_of_batches() const { return *get().tables; }
+
+    /** Null unless ranks share the back end. */
+    const std::shared_ptr<const GroupTables> &group() const { return get().group; }
 
     /** The pattern of matrices, made when it is first asked for. */
     const Sparsity &sparsity() const;
@@ -71,9 +84,29 @@ namespace PatchFEM
         vector.reinit(backend(), n_dofs(), omit_zeroing_entries);
     }
 
+    /** @p vector by the owned unknowns of tables_of_batches(), and the other way round. */
+    template <typename Number>
+    std::vector<double> by_tables(const Vector<Number> &vector) const;
+    template <typename Number>
+    void from_tables(const std::vector<double> &values, Vector<Number> &vector) const;
+
+    /** The same by those of tables(): where ranks share the back end each has its own. Collective. */
+    template <typename Number>
+    std::vector<double> by_rank(const Vector<Number> &vector) const
+    {
+      std::vector<double> values = by_tables(vector);
+      return group() ? group()->deal_unknowns(values) : values;
+    }
+    template <typename Number>
+    void from_rank(const std::vector<double> &values, Vector<Number> &vector) const
+    {
+      from_tables(group() ? group()->collect_unknowns(values) : values, vector);
+    }
+
     /**
-     * @p field or @p terms with those of copies of other ranks' cells behind this rank's own, if there are several: their
-     * owners' values, also where some are given.
+     * @p field or @p terms by tables_of_batches(), with those of copies of other ranks' cells behind this rank's own, if
+     * there are several: their owners' values, also where some are given. Inside of RankGroup::lead() they are
+     * GroupTables::collect()'s.
      */
     CoefficientField with_copies(const CoefficientField &field) const;
     FaceTerms        with_copies(const FaceTerms &terms) const;
@@ -129,7 +162,8 @@ namespace PatchFEM
     };
     struct State
     {
-      std::shared_ptr<const ElementTables> tables;
+      std::shared_ptr<const GroupTables>   group;
+      std::shared_ptr<const ElementTables> tables; ///< of the batches
       std::unique_ptr<ElementBatches>      batches;
       std::unique_ptr<RowCells>            row_cells; ///< between sparsity and the first plan
       std::unique_ptr<RowCells>            node_cells;

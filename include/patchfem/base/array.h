@@ -43,10 +43,12 @@ namespace PatchFEM
     /** Makes it @p n elements of @p new_backend with undefined content; keeps the memory if nothing changes. */
     void reinit(const Backend &new_backend, const std::size_t n)
     {
-      if (n == n_elements && new_backend == place)
+      const bool same = n == n_elements && new_backend == place;
+      if (!same)
+        release();
+      place = new_backend;
+      if (same)
         return;
-      release();
-      place      = new_backend;
       pointer    = static_cast<T *>(n > 0 ? memory::allocate(place, n * sizeof(T)) : nullptr);
       n_elements = n;
     }

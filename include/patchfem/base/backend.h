@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 /**
  * @file
@@ -17,6 +18,8 @@
  */
 namespace PatchFEM
 {
+  class RankGroup;
+
   /** Kernels run on the threads of this process (OpenMP). */
   struct Host
   {};
@@ -53,7 +56,13 @@ namespace PatchFEM
     explicit Backend(const std::string &name = "host");
     explicit Backend(BackendKind kind);
 
+    /** @p place as the ranks of @p group share it, which is to live as long as this: see RankGroup. */
+    Backend(const Backend &place, const RankGroup *group) : place(place.place), ranks(group) {}
+
     BackendKind kind() const { return place; }
+
+    /** The ranks that share it; null if there are no others. */
+    const RankGroup *group() const { return ranks; }
 
     /** `host`, `cuda` or `emulated_device`. */
     std::string name() const;
@@ -80,8 +89,15 @@ namespace PatchFEM
     /** Whether this build has CUDA, and this machine a device that works. */
     static bool cuda_available();
 
+    /** The UUIDs of the devices that CUDA shows to this process, in its order; none unless cuda_available(). */
+    static std::vector<std::string> cuda_devices();
+
+    /** Handles on CUDA are to denote that of cuda_devices()[@p number]: before the first of them is made. */
+    static void choose_cuda_device(int number);
+
   private:
-    BackendKind place;
+    BackendKind      place;
+    const RankGroup *ranks = nullptr;
   };
 
   /** While one of these lives that was made for the emulated device, kernels may touch its memory. Scopes nest. */

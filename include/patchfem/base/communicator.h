@@ -166,6 +166,24 @@ namespace PatchFEM
       throw_first(own);
     }
 
+    /** An exception as it travels between ranks. */
+    struct Failure
+    {
+      enum Kind : std::int64_t
+      {
+        none,
+        error,
+        not_positive_definite
+      };
+      Kind        kind = none;
+      std::string message;
+
+      void raise() const; ///< throws it, if it is one
+    };
+
+    /** What others are told of @p own, which may be null. */
+    Failure failure(const std::exception_ptr &own) const;
+
   private:
     /** Collective: throws what the first rank with an exception has. */
     void throw_first(const std::exception_ptr &own) const;

@@ -20,6 +20,7 @@ namespace PatchFEM::cuda_runtime
   /** Does not throw, so that memory can be given back: what is asked of the device next reports a failure. */
   void        use_device(int device) noexcept;
   std::string device_name();
+  std::string device_uuid(int device); ///< without a context there
   std::size_t shared_memory_per_block();
   std::size_t free_memory();
 

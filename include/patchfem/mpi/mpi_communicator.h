@@ -46,6 +46,12 @@ namespace PatchFEM
     /** Collective: returns when all have come. */
     void barrier() const;
 
+    /**
+     * What rank 0 has at @p data becomes that of all. The others sleep until it comes, however long it takes, and leave
+     * their cores to rank 0, which waits for them only where MPI has no room for @p bytes on the way.
+     */
+    void broadcast(void *data, std::size_t bytes) const;
+
     MPI_Comm mpi() const { return ranks; }
 
   private:
@@ -56,9 +62,9 @@ namespace PatchFEM
 
     void reduce(std::int64_t *values, int n, MPI_Op operation) const;
 
-    /** Until @p done, which lets MPI go on. */
+    /** Until @p done, which lets MPI go on; @p asleep in between, and without a limit. */
     template <typename Done>
-    void wait_until(const Done &done) const;
+    void wait_until(const Done &done, bool asleep = false) const;
     void wait(int n, MPI_Request *requests) const;
 
     /** The open ones of the same ranks, the oldest first: if this is being made, those who are late may have but that. */

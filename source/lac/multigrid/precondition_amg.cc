@@ -2,6 +2,7 @@
 #include "multigrid_tools.h"
 
 #include "kernels/coarsening.h"
+#include <patchfem/base/rank_group.h>
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/graph/mis_aggregation.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
@@ -93,6 +94,8 @@ namespace PatchFEM
                                            const AdditionalData     &additional_data,
                                            const NullSpace<Number>  &null_space)
   {
+    if (led(matrix.backend(), [&] { initialize(matrix, near_null, aggregation, additional_data, null_space); }))
+      return;
     rank_levels.reset();
     single_rank_levels.reset();
     std::vector<Array<double>> null_vectors;
@@ -232,6 +235,8 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
+    if (led(matrix.backend(), [&] { update(matrix); }))
+      return;
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if (rank_levels || single_rank_levels)
@@ -283,6 +288,8 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
+    if (led(src.backend(), [&] { vmult(dst, src); }))
+      return;
     require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
     if (rank_levels)
       return rank_levels->cycle(dst, src);

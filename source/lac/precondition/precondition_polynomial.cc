@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/rounded_matrix.h>
 #include <patchfem/lac/precondition/precondition_polynomial.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
@@ -11,6 +12,8 @@ namespace PatchFEM
   void PreconditionPolynomial<Number, Value>::initialize(const Operator<Number> &given,
                                                          const AdditionalData   &additional_data)
   {
+    if (led(given.backend(), [&] { initialize(given, additional_data); }))
+      return;
     const double ratio = additional_data.eigenvalue_ratio;
     require(additional_data.order >= 1 && additional_data.order <= kernels::max_polynomial_order,
             "The order of a polynomial preconditioner must be between 1 and ", kernels::max_polynomial_order, ", not ",
@@ -64,6 +67,8 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void PreconditionPolynomial<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
+    if (led(src.backend(), [&] { vmult(dst, src); }))
+      return;
     require(matrix != nullptr, "A polynomial preconditioner was applied before it was initialized.");
     require(dst.size() == work.size() && src.size() == work.size() && dst.backend() == work.backend() &&
                 src.backend() == work.backend(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "triangular_tools.h"
 
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
@@ -142,6 +143,8 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
+    if (led(src.backend(), [&] { vmult(dst, src); }))
+      return;
     require(!triangles.order.first.empty(), "A preconditioner was applied before it was initialized.");
     const std::size_t size = triangles.order.position.size() * triangles.lower.block_rows();
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
@@ -158,6 +161,8 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void PreconditionSSOR<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
+    if (led(matrix.backend(), [&] { initialize(matrix, additional_data); }))
+      return;
     const double omega = additional_data.relaxation;
     require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
     require((matrix.partitioner() != nullptr || matrix.n_rows() == matrix.n_columns()) &&
@@ -186,6 +191,8 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void PreconditionIC<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
+    if (led(matrix.backend(), [&] { initialize(matrix, additional_data); }))
+      return;
     require(additional_data.shift >= 0. && additional_data.shift <= largest_shift,
             "The shift of an incomplete Cholesky factorisation must not be negative or above 1000.");
     require(additional_data.n_sweeps <= 100, "More than 100 Jacobi sweeps are not a preconditioner.");

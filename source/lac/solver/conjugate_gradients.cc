@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/base/graph.h>
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/solver/backward_error.h>
 #include <patchfem/lac/solver/conjugate_gradients.h>
 
@@ -363,7 +364,27 @@ namespace PatchFEM
     require(x.backend() == A.backend() && b.backend() == A.backend(),
             "Matrix, solution and right-hand side are not on the same back end.");
     require(control.tolerance >= 0. && control.reduction >= 0., "The tolerance of a solver is negative.");
+    IterationResult result;
+    lead(A.backend(), [&] { result = iterate(A, x, b, preconditioner, control); });
+    if (const RankGroup *const group = A.backend().group())
+    {
+      const auto share = [&](auto &...values) { ((values = group->share(values)), ...); };
+      share(result.status, result.cause, result.n_iterations, result.n_restarts, result.tolerance, result.residual,
+            result.rounding_limit, result.update);
+      group->share_list(result.history);
+      for (std::size_t step = 0; step < result.history.size() && !group->owns() && control.monitor; ++step)
+        control.monitor(static_cast<unsigned int>(step), result.history[step]); // as the owner's has seen them
+    }
+    return result;
+  }
 
+  template <typename Number>
+  IterationResult ConjugateGradients<Number>::iterate(const Operator<Number>         &A,
+                                                      Vector<Number>                 &x,
+                                                      const Vector<Number>           &b,
+                                                      const PreconditionBase<Number> &preconditioner,
+                                                      const IterationControl         &control)
+  {
     const unsigned int look_interval = additional_data.look_interval > 0
                                            ? std::min(additional_data.look_interval, most_steps_between_looks)
                                            : preconditioner.look_interval();

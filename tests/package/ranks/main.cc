@@ -20,7 +20,7 @@ using namespace dealii;
 /** Returns the largest error in an unknown. */
 double solve(const std::string &backend_name)
 {
-  const PatchFEM::Backend                 backend(backend_name);
+  const PatchFEM::Backend                 backend = PatchFEM::backend_of_ranks(backend_name, MPI_COMM_WORLD);
   parallel::distributed::Triangulation<2> triangulation(MPI_COMM_WORLD);
   GridGenerator::hyper_cube(triangulation);
   triangulation.refine_global(3);

@@ -144,5 +144,11 @@ namespace PatchFEM
     std::unique_ptr<SideStream> side; ///< with SolutionUpdate::streams
 
     struct Solution;
+
+    IterationResult iterate(const Operator<Number>         &A,
+                            Vector<Number>                 &x,
+                            const Vector<Number>           &b,
+                            const PreconditionBase<Number> &preconditioner,
+                            const IterationControl         &control);
   };
 } // namespace PatchFEM
