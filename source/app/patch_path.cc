@@ -113,7 +113,7 @@ namespace PatchFEM
             check_memory(tables);
             space = Space(backend, std::move(tables), data);
           }
-          backend.synchronize();
+          lead(backend, [&] { backend.synchronize(); });
         });
       }
 
@@ -189,9 +189,10 @@ namespace PatchFEM
           backend.synchronize();
         });
         report.assembly_redundancy = assembler.redundancy();
-        report.cell_patches        = assembler.patch_of_cells();
-        report.assembly_kernels    = assembler.kernel_names();
-        report.sorting_window      = space.batches().sorting_window();
+        if (parameters.output.pictures != "none")
+          report.cell_patches = assembler.patch_of_cells();
+        report.assembly_kernels = assembler.kernel_names();
+        report.sorting_window   = space.batches().sorting_window();
       }
 
       MatrixFormat choose_format()

@@ -187,7 +187,8 @@ namespace PatchFEM
                          null_space->dimension % null_space->removed_load
                   << std::endl;
       if (!cycle.path.inside_ranks.empty())
-        std::cout << format("Each of %d ranks has %s of its own rows alone") % cycle.path.ranks.size() %
+        std::cout << format("Each of %d ranks has %s of its own rows alone") %
+                         (cycle.path.sharing ? cycle.path.sharing->groups.size() : cycle.path.ranks.size()) %
                          cycle.path.inside_ranks
                   << std::endl;
       if (const auto &step = cycle.projection)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/assembly/group_tables.h>
+#include <patchfem/kernels/jacobi.h>
 
 #include <algorithm>
 #include <climits>
@@ -187,7 +188,7 @@ namespace PatchFEM
       struct Ghost
       {
         int          node;
-        unsigned int dofs[6];
+        unsigned int dofs[kernels::max_block_size];
         double       point[3];
       };
       std::vector<Ghost> ghosts;

@@ -2,6 +2,7 @@
 #include "linear_embedding_steps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -14,8 +15,8 @@ namespace PatchFEM
     /// degree 2 and 3 in cells of 2, 3, 4 and 100 : 1 takes 9, 14, 19 and 408 steps.
     constexpr double most_stretched = 2.5;
 
-    /// The next level has at most this share of the nodes, or it is not worth a level.
-    constexpr double most_kept = 0.7;
+    /// The next level has at most this share of the nodes, or it is not worth what it takes.
+    constexpr double most_kept = 0.5;
 
     /**
      * Values at nodes that constraints give: lines of a vertex that hangs are of unknowns on a coarser cell, whose

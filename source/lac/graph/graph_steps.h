@@ -379,19 +379,22 @@ namespace PatchFEM::graph_tools
           const double *const x       = at.points + i * at.width;
           double *const       to      = result + i * width;
           const int           row     = static_cast<int>(i);
-          double              K[3][3] = {}, V[3][3], size = 0., trace = 0.;
+          double              K[3][3] = {}, S[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
           for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
             double              coupling = 0.;
             for (int c = 0; c < A.block_rows; ++c)
               coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
+            sum_of_row += coupling;
+            size += std::fabs(coupling);
             for (int a = 0; a < dim; ++a)
-            {
               for (int b = 0; b < dim; ++b)
-                K[a][b] += coupling * (y[a] - x[a]) * (y[b] - x[b]);
-              size += std::fabs(coupling) * (y[a] - x[a]) * (y[a] - x[a]);
-            }
+              {
+                const double moment = (y[a] - x[a]) * (y[b] - x[b]);
+                K[a][b] += coupling * moment;
+                S[a][b] += std::fabs(coupling) * moment;
+              }
           }
           for (int a = 0; a < dim; ++a)
             trace += K[a][a];
@@ -399,14 +402,20 @@ namespace PatchFEM::graph_tools
             for (int b = 0; b < dim; ++b)
               K[a][b] = trace < 0. ? -K[a][b] : K[a][b];
           diagonalise(dim, K, V);
-          double least = K[0][0], most = K[0][0];
+          int    strong = 0;
+          double least  = K[0][0];
           for (int a = 1; a < dim; ++a)
           {
-            least = K[a][a] < least ? K[a][a] : least;
-            most  = K[a][a] > most ? K[a][a] : most;
+            least  = K[a][a] < least ? K[a][a] : least;
+            strong = K[a][a] > K[strong][strong] ? a : strong;
           }
-          const bool counts_here =
-              std::fabs(trace) > 1e-2 * size && least > -1e-2 * most && most > least_anisotropy * least;
+          const double most         = K[strong][strong];
+          double       of_all_signs = 0.; // what K is along its strong direction if nothing cancels
+          for (int a = 0; a < dim; ++a)
+            for (int b = 0; b < dim; ++b)
+              of_all_signs += V[a][strong] * S[a][b] * V[b][strong];
+          const bool counts_here = std::fabs(sum_of_row) < 1e-2 * size && most > 0.5 * of_all_signs &&
+                                   least > -1e-2 * most && most > least_anisotropy * least;
           counts[i] = counts_here;
           for (int a = 0; a < dim; ++a)
             to[a] = x[a];

@@ -126,8 +126,9 @@ namespace PatchFEM
       level.A      = matrix;
       coarser      = false;
       multigrid::on_level(levels_above + index, matrix->n_rows(), [&]() {
-        const bool small = matrix->n_rows() <= coarse_size;
-        if (small || n_levels() == static_cast<unsigned int>(parameters.max_levels))
+        const bool         small    = matrix->n_rows() <= coarse_size;
+        const unsigned int embedded = levels.front()->embedding ? 1 : 0;
+        if (small || n_levels() - embedded == static_cast<unsigned int>(parameters.max_levels))
         {
           // The last one that is allowed, not one that coarsening made small.
           require(matrix->n_rows() <= AMGParameters::largest_inverse,

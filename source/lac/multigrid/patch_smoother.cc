@@ -4,6 +4,8 @@
 #include "multigrid_tools.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>
 
+#include <algorithm>
+
 namespace PatchFEM
 {
   PatchStorage patch_storage(const std::string &name)
@@ -139,7 +141,7 @@ namespace PatchFEM
                                                        const bool            stretched,
                                                        const int             degree)
   {
-    const int    sweeps = parameters.sweeps_on(below_finest, stretched, degree);
+    const int    sweeps = std::max(parameters.sweeps_on(below_finest, stretched, degree), degree);
     const double range  = parameters.range_on(stretched, degree);
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,
