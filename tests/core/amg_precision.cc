@@ -201,9 +201,23 @@ TEST_P(AMGPrecisionTest, ConstantsKnowTheirPoints)
 
 TEST_P(AMGPrecisionTest, HierarchiesUseThePoints)
 {
-  // On needles of bilinear cells whose entries tell nothing of their shape, aggregates are lines.
-  const int                         n = 9;
-  const SlicedEllpackMatrix<double> matrix(backend(), cases::grid_matrix<1>(n));
+  // On needles aggregates are lines: differences of an operator that is the same in all directions.
+  const int       n = 9, n_nodes = n * n * n;
+  HostCSR<double> grid{n_nodes, n_nodes, {0}, {}, {}};
+  for (int i = 0; i < n_nodes; ++i)
+  {
+    std::vector<std::pair<int, double>> row(1, {i, 1e-3});
+    for (const auto &[stride, coupling] : std::vector<std::pair<int, double>>{{1, 100.}, {n, 1.}, {n * n, 1.}})
+      for (const int step : {-1, 1})
+        if (const int at = i / stride % n + step; at >= 0 && at < n)
+        {
+          row.emplace_back(i + step * stride, -coupling);
+          row[0].second += coupling;
+        }
+    std::sort(row.begin(), row.end());
+    grid.append_row(row);
+  }
+  const SlicedEllpackMatrix<double> matrix(backend(), grid);
   std::vector<double>               points = cases::grid_points(n);
   for (std::size_t i = 0; i < points.size(); i += 3)
     points[i] *= 0.1; // short in x

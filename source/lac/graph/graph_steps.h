@@ -371,8 +371,9 @@ namespace PatchFEM::graph_tools
   {
     const int           n = matrix.n_rows() / matrix.block_rows(), dim = at.dim, width = dim + dim * (dim + 1) / 2;
     Array<double>       result(matrix.backend(), std::size_t(n) * width);
-    Array<int>          counts(matrix.backend(), n);
+    Array<int>          counts(matrix.backend(), n), flags(matrix.backend(), n);
     Array<std::int64_t> offsets;
+    constexpr int       isotropic = 0, anisotropic = 1, silent = 2;
     for_all(
         matrix.backend(), n,
         [=, A = matrix.view(), result = result.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
@@ -380,6 +381,7 @@ namespace PatchFEM::graph_tools
           double *const       to      = result + i * width;
           const int           row     = static_cast<int>(i);
           double              K[3][3] = {}, S[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
+          double              first[3] = {}, first_size[3] = {};
           for (int k = 0; k < A.row_lengths[row]; ++k)
           {
             const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
@@ -389,12 +391,16 @@ namespace PatchFEM::graph_tools
             sum_of_row += coupling;
             size += std::fabs(coupling);
             for (int a = 0; a < dim; ++a)
+            {
+              first[a] += coupling * (y[a] - x[a]);
+              first_size[a] += std::fabs(coupling * (y[a] - x[a]));
               for (int b = 0; b < dim; ++b)
               {
                 const double moment = (y[a] - x[a]) * (y[b] - x[b]);
                 K[a][b] += coupling * moment;
                 S[a][b] += std::fabs(coupling) * moment;
               }
+            }
           }
           for (int a = 0; a < dim; ++a)
             trace += K[a][a];
@@ -414,9 +420,12 @@ namespace PatchFEM::graph_tools
           for (int a = 0; a < dim; ++a)
             for (int b = 0; b < dim; ++b)
               of_all_signs += V[a][strong] * S[a][b] * V[b][strong];
-          const bool counts_here = std::fabs(sum_of_row) < 1e-2 * size && most > 0.5 * of_all_signs &&
-                                   least > -1e-2 * most && most > least_anisotropy * least;
-          counts[i] = counts_here;
+          bool tells = std::fabs(sum_of_row) < 1e-2 * size;
+          for (int a = 0; a < dim; ++a)
+            tells = tells && std::fabs(first[a]) <= 0.1 * first_size[a];
+          const bool counts_here =
+              tells && most > 0.5 * of_all_signs && least > -1e-2 * most && most > least_anisotropy * least;
+          counts[i] = counts_here ? anisotropic : tells ? isotropic : silent;
           for (int a = 0; a < dim; ++a)
             to[a] = x[a];
           int m = dim;
@@ -436,7 +445,29 @@ namespace PatchFEM::graph_tools
               to[m] = sum;
             }
         });
-    n_anisotropic = scan(counts, offsets);
+    // Silent nodes are like most of their neighbours.
+    for_all(matrix.backend(), n,
+            [=, A = matrix.view(), result = result.data(), counts = counts.data(),
+             flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row     = static_cast<int>(i);
+              double    sum[6]  = {};
+              int       n_alike = 0, n_others = 0;
+              for (int k = 0; counts[i] == silent && k < A.row_lengths[row]; ++k)
+              {
+                const int j = A.column(row, k);
+                if (j >= n || counts[j] == silent)
+                  continue;
+                n_others += counts[j] == isotropic;
+                n_alike += counts[j] == anisotropic;
+                for (int m = dim; m < width && counts[j] == anisotropic; ++m)
+                  sum[m - dim] += result[std::int64_t(j) * width + m];
+              }
+              const bool adopts = n_alike > n_others;
+              for (int m = dim; m < width && adopts; ++m)
+                result[i * width + m] = sum[m - dim] / n_alike;
+              flags[i] = counts[i] == anisotropic || adopts;
+            });
+    n_anisotropic = scan(flags, offsets);
     return result;
   }
 

@@ -98,9 +98,10 @@ namespace PatchFEM::graph_tools
    * The points of the rows of @p A and behind each a metric M, in which distances are short where the matrix couples. As
    * sum_j A_ij q(x_j) = -div K grad q integral(phi_i) for quadratic q, of linear elements, K is -1/2 sum_j tr(A_ij) d d^T
    * with d = x_j - x_i to a factor, and M = lambda_max(K) K^-1. It is the identity where eigenvalues of K are within a
-   * factor of 4, and where the sum does not tell: rows that are not 0 in sum have lost columns to Dirichlet values, and if
-   * terms along the strong direction cancel by more than the half, cells are stretched, where what remains beside hanging
-   * nodes is of the elements and not of K.
+   * factor of 4, and where terms along the strong direction cancel by more than the half: there cells are stretched, and
+   * what remains beside hanging nodes is of the elements. Rows that are not 0 in sum have lost columns to Dirichlet
+   * values, and those that are not 0 for linear functions are of boundaries, at whose edges K has terms that are not of
+   * the operator: such nodes have the mean metric of their neighbours if most of these have one.
    * @p at is of columns; @p n_anisotropic counts the other nodes.
    */
   template <typename Number, typename Where>

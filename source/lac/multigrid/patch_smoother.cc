@@ -141,7 +141,8 @@ namespace PatchFEM
                                                        const bool            stretched,
                                                        const int             degree)
   {
-    const int    sweeps = std::max(parameters.sweeps_on(below_finest, stretched, degree), degree);
+    const int    sweeps = degree == 1 ? parameters.sweeps_on(below_finest, stretched)
+                                      : std::max(parameters.sweeps_on(below_finest, stretched, degree), degree);
     const double range  = parameters.range_on(stretched, degree);
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,

@@ -91,8 +91,9 @@ namespace PatchFEM
       report(levels.size(), "modes");
       level->coarsening.reinit(matrix, level->aggregates, n_modes);
       report(levels.size(), "patterns");
-      multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
       level->compute_coarse(null_scale);
+      multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
+      multigrid::add_settled(null_scale, level->settled, level->coarsening.coarse_matrix());
       report(levels.size(), "values");
       levels.push_back(std::move(level));
     }
