@@ -22,11 +22,10 @@ namespace PatchFEM
     std::vector<AMGReport::Groups> groups_of_nodes(const MISAggregation &aggregation, const LinearEmbedding *embedding)
     {
       std::vector<AMGReport::Groups> result;
-      std::vector<int>               vertex_of_node;
-      int                            n_vertices = 0;
       if (embedding != nullptr)
       {
-        result.emplace_back();
+        std::vector<int> &vertex_of_node = result.emplace_back().aggregate;
+        int               n_vertices     = 0;
         vertex_of_node.assign(embedding->pattern.n_rows, -1);
         for (const int node : embedding->nodes.to_vector())
           vertex_of_node[node] = n_vertices++;
@@ -36,9 +35,7 @@ namespace PatchFEM
         const std::vector<int> aggregate_of_node  = level.aggregate_of_node().to_vector();
         const std::vector<int> patch_of_aggregate = level.patch_of_aggregate().to_vector();
         AMGReport::Groups      groups;
-        groups.aggregate = result.empty()                    ? aggregate_of_node
-                           : result.back().aggregate.empty() ? vertex_of_node
-                                                             : result.back().aggregate;
+        groups.aggregate = result.empty() ? aggregate_of_node : result.back().aggregate;
         if (!result.empty())
           for (int &aggregate : groups.aggregate)
             aggregate = aggregate < 0 ? -1 : aggregate_of_node[aggregate];
@@ -47,6 +44,8 @@ namespace PatchFEM
             groups.patch.push_back(aggregate < 0 ? -1 : patch_of_aggregate[aggregate]);
         result.push_back(std::move(groups));
       }
+      if (embedding != nullptr)
+        result.front().aggregate.clear();
       return result;
     }
 

@@ -104,7 +104,7 @@ namespace PatchFEM
     prm.add_parameter("Sweeps", amg.smoother_sweeps,
                       "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
                       "correction; of "
-                      "elements of degree p chebyshev has at least p on the finest level.",
+                      "elements of degree p at least p on the finest level, but on patches.",
                       Patterns::Integer(1, 20));
     prm.add_parameter(
         "Coarse sweeps", amg.coarse_sweeps,

@@ -175,11 +175,14 @@ namespace PatchFEM
       const int n_here = from.n_owned_nodes(), dim = from.dim;
       for (const CellTable &batch : from.batches)
         has_points = has_points || !batch.geometry.empty();
-      has_points          = all_ranks.maximum(std::int64_t(has_points)) != 0;
-      result.dim          = dim;
-      result.n_components = n_comp;
-      result.n_nodes      = static_cast<int>(n_owned + outside.size());
-      result.dof_indices  = group.collect(from.dof_indices.data(), std::size_t(n_here) * n_comp);
+      std::int64_t there[2] = {has_points, !from.dof_indices.empty()};
+      all_ranks.maximum(there, 2);
+      has_points             = there[0] != 0;
+      const bool has_indices = there[1] != 0;
+      result.dim             = dim;
+      result.n_components    = n_comp;
+      result.n_nodes         = static_cast<int>(n_owned + outside.size());
+      result.dof_indices     = group.collect(from.dof_indices.data(), has_indices ? std::size_t(n_here) * n_comp : 0);
       result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim);
       result.ranks.n_owned_nodes = static_cast<int>(n_owned);
       result.ranks.ghosts        = outside;
@@ -196,19 +199,21 @@ namespace PatchFEM
         if (node[i] >= n_owned)
         {
           Ghost &ghost = ghosts.emplace_back(Ghost{node[i], {}, {}});
-          std::copy_n(from.dof_indices.data() + std::size_t(i) * n_comp, n_comp, ghost.dofs);
+          if (has_indices)
+            std::copy_n(from.dof_indices.data() + std::size_t(i) * n_comp, n_comp, ghost.dofs);
           if (!has_points)
             std::copy_n(from.points.data() + std::size_t(i) * dim, dim, ghost.point);
         }
       ghosts = group.collect(ghosts);
       if (!group.owns())
         return;
-      result.dof_indices.resize(std::size_t(result.n_nodes) * n_comp);
+      result.dof_indices.resize(has_indices ? std::size_t(result.n_nodes) * n_comp : 0);
       if (!has_points)
         result.points.resize(std::size_t(result.n_nodes) * dim);
       for (const Ghost &ghost : ghosts)
       {
-        std::copy_n(ghost.dofs, n_comp, result.dof_indices.data() + std::size_t(ghost.node) * n_comp);
+        if (has_indices)
+          std::copy_n(ghost.dofs, n_comp, result.dof_indices.data() + std::size_t(ghost.node) * n_comp);
         if (!has_points)
           std::copy_n(ghost.point, dim, result.points.data() + std::size_t(ghost.node) * dim);
       }
@@ -487,7 +492,7 @@ namespace PatchFEM
     if (field.kind() != View::cell && field.kind() != View::quadrature_point)
       return field;
     std::vector<std::size_t> n_own;
-    group.ranks().together([&] {
+    tables->ranks.communicator->together([&] {
       const std::vector<std::vector<double>> &values = field.values();
       require(values.size() == tables->batches.size(), "A field needs values for every batch of cells.");
       for (std::size_t b = 0; b < values.size(); ++b)
@@ -519,7 +524,7 @@ namespace PatchFEM
     std::int64_t there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
     group.ranks().maximum(there, 2);
     const std::size_t n_comp = tables->n_components;
-    group.ranks().together([&] {
+    tables->ranks.communicator->together([&] {
       const auto fits = [&](const std::vector<double> &values, const std::size_t n) {
         return values.empty() || values.size() == n_own * n || values.size() == n_all * n;
       };
@@ -549,7 +554,7 @@ namespace PatchFEM
   std::vector<double> GroupTables::collect_lines(const std::vector<double>   &values,
                                                  const std::function<void()> &check) const
   {
-    group.ranks().together(check);
+    tables->ranks.communicator->together(check);
     const std::vector<int> &lines = tables->constraints.constrained;
     const auto              n_own =
         std::lower_bound(lines.begin(), lines.end(), tables->n_owned_nodes() * tables->n_components) - lines.begin();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What parameter files may say, and the sentences for what they may not.
+#include "../core/message_of.h"
+
 #include <gtest/gtest.h>
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/memory_forecast.h>
@@ -7,23 +9,6 @@
 #include <patchfem/base/one_rank.h>
 
 using namespace PatchFEM;
-
-namespace
-{
-  template <typename Function>
-  std::string message_of(const Function &function)
-  {
-    try
-    {
-      function();
-    }
-    catch (const Error &error)
-    {
-      return error.what();
-    }
-    return "";
-  }
-} // namespace
 
 TEST(AppExpression, ConstantsMayUseEarlierOnes)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../core/backend_names.h"
+#include "../core/message_of.h"
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_renumbering.h>
@@ -69,20 +70,6 @@ namespace
       if (const double difference = std::abs(a(i) - b(i)); !(difference <= worst)) // true for a NaN
         worst = difference;
     EXPECT_LE(worst, bound * b.linfty_norm());
-  }
-
-  template <typename Function>
-  std::string error_of(const Function &function)
-  {
-    try
-    {
-      function();
-    }
-    catch (const Error &error)
-    {
-      return error.what();
-    }
-    return "";
   }
 
   /** Matrix and right-hand side of f = 1 on @p space. */
@@ -222,7 +209,7 @@ TEST_P(FESpaceTest, ImportsComponentWiseSystems)
   dealii::DoFHandler<3> other(problem.triangulation);
   other.distribute_dofs(problem.fe);
   const FESpace<3> wrong(backend(), problem.mapping, other, dealii::AffineConstraints<double>());
-  EXPECT_NE(error_of([&] { wrong.import_matrix(laplace, matrix); }).find("share no cell"), std::string::npos);
+  EXPECT_NE(message_of([&] { wrong.import_matrix(laplace, matrix); }).find("share no cell"), std::string::npos);
 }
 
 TEST_P(FESpaceTest, FormsShareWhatIsLarge)
@@ -261,7 +248,7 @@ TEST(FESpaceErrors, NameTheirCause)
   Vector<double>              rhs, x;
   dealii::Vector<double>      solution;
   const auto                  expect_error = [&](const auto &function, const std::string &part) {
-    EXPECT_NE(error_of(function).find(part), std::string::npos) << error_of(function);
+    EXPECT_NE(message_of(function).find(part), std::string::npos) << message_of(function);
   };
   expect_error([&] { assembler.set_coefficients(CoefficientField::constant({1., 2.})); }, "before it was made");
   expect_error([&] { assembler.set_face_terms(FaceTerms()); }, "before it was made");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Conjugate gradients of other libraries end on the true residual, or at rounding, in any units.
+#include "../core/message_of.h"
+
 #include <gtest/gtest.h>
 #include <patchfem/app/reference_solver.h>
 
@@ -59,20 +61,6 @@ namespace
     reference::solve(
         "Trilinos", matrix, x, b, dealii::PreconditionIdentity(), [](VectorType &) {}, parameters, progress, report);
     return report;
-  }
-
-  template <typename Function>
-  std::string message_of(const Function &function)
-  {
-    try
-    {
-      function();
-    }
-    catch (const Error &error)
-    {
-      return error.what();
-    }
-    return "";
   }
 
   /** Whose residuals never become small. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a precision cannot hold is refused by name.
+#include "../core/message_of.h"
+
 #include <gtest/gtest.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/value_ranges.h>
@@ -11,20 +13,6 @@ using namespace PatchFEM;
 
 namespace
 {
-  template <typename Function>
-  std::string message_of(const Function &function)
-  {
-    try
-    {
-      function();
-    }
-    catch (const Error &error)
-    {
-      return error.what();
-    }
-    return "";
-  }
-
   /** One square of edge @p h. */
   ElementTables one_cell(const double h)
   {

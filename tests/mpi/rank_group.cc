@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../core/message_of.h"
 #include "rank_tables.h"
 
 #include <patchfem/assembly/space.h>
@@ -33,20 +34,6 @@ namespace
     const Variable devices("PATCHFEM_EMULATED_DEVICES", std::to_string(n_devices));
     const Variable bytes("PATCHFEM_WINDOW_BYTES", std::to_string(window_bytes));
     return backend_of_ranks("emulated_device", MPI_COMM_WORLD);
-  }
-
-  template <typename Function>
-  std::string message_of(const Function &function)
-  {
-    try
-    {
-      function();
-    }
-    catch (const Error &error)
-    {
-      return error.what();
-    }
-    return "";
   }
 
   class RankGroups : public testing::Test
@@ -173,16 +160,33 @@ namespace
   /** A field that has the wrong length on one rank, member or owner. */
   TEST_F(RankGroups, RefuseFieldsOfOneRank)
   {
-    const Backend       backend = backend_on(1);
-    const ElementTables tables  = synthetic::cube_of_hexahedra(3, 1);
-    const Space         space(backend, rank_tables::part(tables, rank_tables::owners(tables, n), all));
-    for (const int rank : {0, n - 1})
+    for (const int n_devices : {1, 2}) // ranks of another group are told as well
     {
-      const int           n_values = space.tables().ranks.n_own_cells[0] + (me == rank ? 1000 : 0);
-      std::vector<double> values(n_values, 1.);
-      const std::string   message =
-          message_of([&] { space.with_copies(CoefficientField::by_cell(1, {std::move(values)})); });
-      EXPECT_NE(message.find("another number of values"), std::string::npos) << message;
+      const Backend       backend = backend_on(n_devices);
+      const ElementTables tables  = synthetic::cube_of_hexahedra(3, 1);
+      const Space         space(backend, rank_tables::part(tables, rank_tables::owners(tables, n), all));
+      for (const int rank : {0, n - 1})
+      {
+        const int           n_values = space.tables().ranks.n_own_cells[0] + (me == rank ? 1000 : 0);
+        std::vector<double> values(n_values, 1.);
+        const std::string   message =
+            message_of([&] { space.with_copies(CoefficientField::by_cell(1, {std::move(values)})); });
+        EXPECT_NE(message.find("another number of values"), std::string::npos) << message;
+      }
+    }
+  }
+
+  TEST_F(RankGroups, TakeTablesWithoutIndices)
+  {
+    for (const int n_devices : {1, 2})
+    {
+      const Backend       backend = backend_on(n_devices);
+      const ElementTables tables  = synthetic::cube_of_hexahedra(3, 1);
+      ElementTables       own     = rank_tables::part(tables, rank_tables::owners(tables, n), all);
+      own.dof_indices.clear();
+      const Space space(backend, own);
+      EXPECT_TRUE(space.tables_of_batches().dof_indices.empty());
+      EXPECT_EQ(all->sum(space.n_dofs()), tables.n_nodes);
     }
   }
 } // namespace

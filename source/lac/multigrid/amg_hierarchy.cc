@@ -198,7 +198,8 @@ namespace PatchFEM
                                                                                 const NearNullSpace &near_null) const
   {
     const auto &embedding = near_null.embedding();
-    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || embedding->n_vertices() == 0)
+    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || embedding->n_vertices() == 0 ||
+        near_null.points().empty())
       return nullptr;
     const int n_components = near_null.n_unknowns() / embedding->pattern.n_rows;
     for (const Array<double> &v : null_vectors) // a rotation is not of degree 1 on curved cells

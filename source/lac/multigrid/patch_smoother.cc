@@ -4,8 +4,6 @@
 #include "multigrid_tools.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>
 
-#include <algorithm>
-
 namespace PatchFEM
 {
   PatchStorage patch_storage(const std::string &name)
@@ -141,8 +139,7 @@ namespace PatchFEM
                                                        const bool            stretched,
                                                        const int             degree)
   {
-    const int    sweeps = degree == 1 ? parameters.sweeps_on(below_finest, stretched)
-                                      : std::max(parameters.sweeps_on(below_finest, stretched, degree), degree);
+    const int    sweeps = parameters.sweeps_on(below_finest, stretched, degree);
     const double range  = parameters.range_on(stretched, degree);
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,

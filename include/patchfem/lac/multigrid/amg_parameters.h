@@ -81,9 +81,9 @@ namespace PatchFEM
 
     /**
      * Sweeps on the finest level, or on those below it, with what 0 stands for there. Where the next level has degree 1,
-     * chebyshev has at least as many as the @p degree p of the space and a range of 2 p^2, since the functions between
-     * are the more and the stiffer the higher it is: a cantilever of degree 2, 3, 4 takes 13, 14, 15 steps, and with 2
-     * sweeps and a range of 7 13, 20, 30, which are as many products.
+     * they are at least as many as the @p degree p of the space and the range of chebyshev is 2 p^2, since the functions
+     * between are the more and the stiffer the higher it is: a cantilever of degree 2, 3, 4 takes 13, 14, 15 steps, and
+     * with 2 sweeps and a range of 7 13, 20, 30, which are as many products.
      */
     int sweeps_on(const bool below_finest, const bool stretched = false, const int degree = 1) const
     {
@@ -91,9 +91,7 @@ namespace PatchFEM
       const int  sweeps     = !below_finest       ? smoother_sweeps
                               : coarse_sweeps > 0 ? coarse_sweeps
                                                   : smoother_sweeps + (polynomial ? 1 : 0);
-      if (!polynomial)
-        return sweeps;
-      return std::max({sweeps, degree, stretched ? stretched_sweeps : 0});
+      return std::max({sweeps, degree > 1 ? degree : 0, polynomial && stretched ? stretched_sweeps : 0});
     }
 
     /** The range of smoothing. */

@@ -7,8 +7,8 @@ namespace PatchFEM
 {
   /**
    * The functions of degree 1 on the mesh of a space of higher degrees, which are part of it: their values P u at its
-   * nodes, u those at the vertices. Stretched cells keep all their nodes as if they were vertices, since there only what
-   * varies along short edges may be left to a smoother. As the first transfer of multigrid (Ronquist and Patera 1987) it
+   * nodes, u those at the vertices. Of stretched cells all nodes count as vertices, since there only what varies along short
+   * edges may be left to a smoother. As the first transfer of multigrid (Ronquist and Patera 1987) it
    * leaves to smoothed aggregation the matrix R A P of degree 1, for which that is made. See Space::linear_embedding().
    */
   struct LinearEmbedding
