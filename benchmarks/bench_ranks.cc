@@ -187,6 +187,7 @@ namespace
     {
       p.update_ghosts();
       A.product(p.data(), kernels::ConjugateGradients<double>{p.data(), q.data(), cg});
+      finish_cg_product(cg);
     }
 
   private:

@@ -93,9 +93,9 @@ namespace PatchFEM::kernels
       }
       finish_sums<1>(cg, part_of_dot(n, x, y), 0., [&](const double total, double) {
         if (product)
-          cg_finish_product(cg, total);
+          cg_end_product(cg, total);
         else
-          cg_finish_preconditioner(cg, total, first);
+          cg_end_preconditioner(cg, total, first);
       });
     }
 
@@ -150,9 +150,9 @@ namespace PatchFEM::kernels
         }
       });
       finish_sums<diagonal ? 2 : 1>(cg, r_dot_r, r_dot_z, [&](const double total_r, const double total_z) {
-        cg_finish_residual(cg, total_r, first);
+        cg_end_residual(cg, total_r, first);
         if (diagonal || identity)
-          cg_finish_preconditioner(cg, diagonal ? total_z : total_r, first);
+          cg_end_preconditioner(cg, diagonal ? total_z : total_r, first);
       });
     }
 
@@ -201,8 +201,8 @@ namespace PatchFEM::kernels
         }
       }
       finish_sums<2>(cg, r_dot_r, r_dot_z, [&](const double total_r, const double total_z) {
-        cg_finish_residual(cg, total_r, first);
-        cg_finish_preconditioner(cg, total_z, first);
+        cg_end_residual(cg, total_r, first);
+        cg_end_preconditioner(cg, total_z, first);
       });
     }
 
@@ -250,12 +250,26 @@ namespace PatchFEM::kernels
                         });
     }
 
+    __global__ void finish_kernel(const CGSums sums, const CGView cg)
+    {
+      cg_finish_sums(cg, sums);
+    }
+
     unsigned int n_blocks_of(const std::int64_t n)
     {
       // An empty vector still needs one block that finishes the sums.
       return static_cast<unsigned int>(n > 0 ? reduction::n_parts(n) : 1);
     }
   } // namespace
+
+  template <typename Where>
+  void cg_finish(Where where, const CGSums sums, const CGView &cg)
+  {
+    finish_kernel<<<1, 1, 0, stream_of(where)>>>(sums, cg);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  template void cg_finish(Cuda, CGSums, const CGView &);
 
   template <typename Number, typename Where>
   void cg_step_length(Where where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)

@@ -114,7 +114,7 @@ namespace PatchFEM::kernels
   void product(Where where, const CSRView<Value> &A, const Number *x, const Target &target)
   {
     if (A.n_rows == 0)
-      return;
+      return product::finish_empty(where, target);
     const std::int64_t n = A.n_rows;
     switch (A.kernel)
     {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 
 namespace PatchFEM::cuda_runtime
@@ -229,6 +230,68 @@ namespace PatchFEM::cuda_runtime
   void set_zero(void *const pointer, const std::size_t bytes, void *const stream)
   {
     PATCHFEM_CUDA_CHECK(cudaMemsetAsync(pointer, 0, bytes, static_cast<cudaStream_t>(stream)));
+  }
+
+  void *allocate_pinned(const std::size_t bytes)
+  {
+    void *pointer = nullptr;
+    PATCHFEM_CUDA_CHECK(cudaMallocHost(&pointer, bytes));
+    return pointer;
+  }
+
+  void deallocate_pinned(void *const pointer) noexcept
+  {
+    cudaFreeHost(pointer);
+  }
+
+  void *allocate_shared(const std::size_t bytes)
+  {
+    void *pointer = nullptr;
+    PATCHFEM_CUDA_CHECK(cudaMalloc(&pointer, bytes));
+    PATCHFEM_CUDA_CHECK(cudaMemset(pointer, 0, bytes));
+    PATCHFEM_CUDA_CHECK(cudaDeviceSynchronize());
+    return pointer;
+  }
+
+  SharedHandle share(void *const pointer)
+  {
+    static_assert(sizeof(SharedHandle) == sizeof(cudaIpcMemHandle_t), "a handle of CUDA");
+    SharedHandle result;
+    PATCHFEM_CUDA_CHECK(cudaIpcGetMemHandle(reinterpret_cast<cudaIpcMemHandle_t *>(&result), pointer));
+    return result;
+  }
+
+  void *open_shared(const SharedHandle &handle)
+  {
+    cudaIpcMemHandle_t known;
+    std::memcpy(&known, &handle, sizeof(known));
+    void *pointer = nullptr;
+    if (cudaIpcOpenMemHandle(&pointer, known, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess)
+      return pointer;
+    cudaGetLastError();
+    return nullptr;
+  }
+
+  namespace
+  {
+    int *late = nullptr;
+  }
+
+  int *late_rank()
+  {
+    if (late == nullptr)
+    {
+      late  = static_cast<int *>(allocate_pinned(sizeof(int)));
+      *late = 0;
+    }
+    return late;
+  }
+
+  std::string what_failed()
+  {
+    return late != nullptr && *late > 0
+               ? ": rank " + std::to_string(*late - 1) + " and its GPU were waited for too long"
+               : "";
   }
 
   void *record(void *const opaque_stream, const std::function<void()> &function)

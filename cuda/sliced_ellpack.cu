@@ -9,11 +9,12 @@ namespace PatchFEM::kernels
   template <typename Value, typename Number, typename Target, typename Where>
   void product(Where where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
   {
-    if (A.rows.last != RowRange::end) // which forms all rows
-      return;
-    // Slices of one row of scalars are compressed rows.
+    // Slices of one row of scalars are compressed rows, of which the last range forms all.
     if (A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1)
-      return product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x, target);
+      return A.rows.last != RowRange::end
+                 ? void()
+                 : product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x,
+                           target);
     product::launch_sliced_ellpack(where, A, x, target);
   }
 

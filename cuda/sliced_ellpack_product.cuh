@@ -22,8 +22,8 @@ namespace PatchFEM::product
    * are known by steps of 16 bits. With skip_padding, threads stop at the end of their longest row (ELLPACK-R).
    */
   template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
-  __global__ void __launch_bounds__(block_size, Tuning::residency)
-      sliced_ellpack_tuned(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
+  __global__ void __launch_bounds__(block_size, Tuning::residency) sliced_ellpack_tuned(
+      const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target, const Blocks launched)
   {
     constexpr int parts = Tuning::parts, rows_per_thread = Tuning::rows_per_thread, unroll = Tuning::unroll;
     static_assert(BR % parts == 0 && 32 % rows_per_thread == 0 && height % rows_per_thread == 0,
@@ -34,7 +34,7 @@ namespace PatchFEM::product
       return;
     constexpr int      held   = BR / parts; // scalar rows of a block
     constexpr int      lanes  = 32 / rows_per_thread;
-    const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+    const std::int64_t thread = launched.thread();
     const int          first  = static_cast<int>(thread / lanes % parts) * held;
     const std::int64_t row    = thread / (parts * lanes) * 32 + static_cast<int>(thread % lanes) * rows_per_thread;
     double             total  = 0.;
@@ -162,7 +162,7 @@ namespace PatchFEM::product
           for (int a = 0; a < held; ++a)
             total += target.use((row + r) * BR + first + a, sums[r][a]);
     }
-    finish<block_size>(target, total);
+    finish<block_size>(target, total, launched);
   }
 
   /** How many sets of rows a warp takes: with the eight warps of a block at least kernels::cg_rows_per_partial. */
@@ -181,8 +181,10 @@ namespace PatchFEM::product
    * them after the other. Pieces begin inside of sectors: they go through the first-level cache.
    */
   template <int BR, int BC, int blocks, int unroll, typename Value, typename Number, typename Target>
-  __global__ void __launch_bounds__(block_size, 4)
-      block_rows(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
+  __global__ void __launch_bounds__(block_size, 4) block_rows(const SlicedEllpackView<Value> A,
+                                                              const Number *__restrict__ x,
+                                                              const Target target,
+                                                              const Blocks launched)
   {
     using Sum = typename Target::Sum;
     if (skip(target))
@@ -192,7 +194,7 @@ namespace PatchFEM::product
     const int          lane  = threadIdx.x % 32;
     const int          block = lane % lanes / BR; // among those side by side
     const int          a     = lane % BR;
-    const std::int64_t warp  = (std::int64_t(blockIdx.x) * block_size + threadIdx.x) / 32;
+    const std::int64_t warp  = launched.thread() / 32;
     const std::int64_t first = warp * (n_sets * rows_at_once) + lane / lanes;
     double             total = 0.;
     for (int set = 0; set < n_sets; ++set)
@@ -235,19 +237,21 @@ namespace PatchFEM::product
       if (works && block == 0)
         total += target.use(row * BR + a, sum);
     }
-    finish<block_size>(target, total);
+    finish<block_size>(target, total, launched);
   }
 
   /** Any slice height: one row per thread, neighbours in neighbouring block rows. skip_padding stops at a row's end. */
   template <typename Value, typename Number, typename Target>
-  __global__ void __launch_bounds__(block_size, 4)
-      sliced_ellpack_general(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
+  __global__ void __launch_bounds__(block_size, 4) sliced_ellpack_general(const SlicedEllpackView<Value> A,
+                                                                          const Number *__restrict__ x,
+                                                                          const Target target,
+                                                                          const Blocks launched)
   {
     using Sum = typename Target::Sum;
     if (skip(target))
       return;
     const int          bc     = A.block_columns;
-    const std::int64_t thread = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+    const std::int64_t thread = launched.thread();
     const unsigned int warp   = static_cast<unsigned int>(thread / 32);
     const int          a      = static_cast<int>(warp % static_cast<unsigned int>(A.block_rows));
     const std::int64_t row    = std::int64_t(warp / static_cast<unsigned int>(A.block_rows)) * 32 + thread % 32;
@@ -270,7 +274,7 @@ namespace PatchFEM::product
       }
       total = target.use(row * A.block_rows + a, sum);
     }
-    finish<block_size>(target, total);
+    finish<block_size>(target, total, launched);
   }
 
   /**
@@ -280,8 +284,10 @@ namespace PatchFEM::product
    * row; what is left of the blocks is held by the next blocks of threads. Reads what the tuned product does.
    */
   template <int BR, int BC, int held, int unroll, typename Value, typename Number, typename Target>
-  __global__ void __launch_bounds__(block_size, 3)
-      shared_slices(const SlicedEllpackView<Value> A, const Number *__restrict__ x, const Target target)
+  __global__ void __launch_bounds__(block_size, 3) shared_slices(const SlicedEllpackView<Value> A,
+                                                                 const Number *__restrict__ x,
+                                                                 const Target target,
+                                                                 const Blocks launched)
   {
     using Sum              = typename Target::Sum;
     constexpr int  n_warps = block_size / 32;
@@ -292,7 +298,8 @@ namespace PatchFEM::product
     if (skip(target))
       return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int slice = static_cast<int>(blockIdx.x) / parts, first_row = static_cast<int>(blockIdx.x) % parts * held;
+    const int block = static_cast<int>(launched.first + blockIdx.x), slice = block / parts,
+              first_row      = block % parts * held;
     const std::int64_t begin = A.slice_offsets[slice];
     const int          width = static_cast<int>((A.slice_offsets[slice + 1] - begin) / 32);
     const int         *c     = A.columns + begin + lane;
@@ -345,7 +352,7 @@ namespace PatchFEM::product
         sum += sums_of_warps[w][warp][lane];
       total = target.use(row * BR + first_row + warp, sum);
     }
-    finish<block_size>(target, total);
+    finish<block_size>(target, total, launched);
   }
 
   template <int height, int BR, int BC, typename Tuning, typename Value, typename Number, typename Target>
@@ -354,8 +361,8 @@ namespace PatchFEM::product
                                    const Number                   *x,
                                    const Target                   &target)
   {
-    launch_threads(where, sliced_ellpack_tuned<height, BR, BC, Tuning, Value, Number, Target>,
-                   (std::int64_t(A.n_rows) + 31) / 32 * (Tuning::parts * 32 / Tuning::rows_per_thread), A, x, target);
+    launch_rows(where, sliced_ellpack_tuned<height, BR, BC, Tuning, Value, Number, Target>, 32,
+                Tuning::parts * 32 / Tuning::rows_per_thread, A, x, target);
   }
 
   /** Targets of square matrices alone, which have no tuned variants for blocks that are not square. */
@@ -372,18 +379,17 @@ namespace PatchFEM::product
   launch_sliced_ellpack(const Cuda &where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
   {
     if (A.n_rows == 0)
-      return;
+      return finish_empty(where, target);
     const auto general = [&] {
-      launch_threads(where, sliced_ellpack_general<Value, Number, Target>,
-                     (std::int64_t(A.n_rows) + 31) / 32 * 32 * A.block_rows, A, x, target);
+      launch_rows(where, sliced_ellpack_general<Value, Number, Target>, 32, 32 * A.block_rows, A, x, target);
     };
     const bool is_32 = A.slice_height == 32 && !A.skip_padding;
     const auto tuned = [&](auto br, auto bc) {
       using Shared                = tuning::SharedSlices<br, bc>;
       const std::int64_t n_blocks = std::int64_t(n_slices(A.n_rows, 32)) * (br / Shared::held);
       if (n_blocks <= tuning::few_blocks && A.column_steps == nullptr)
-        return launch_threads(where, shared_slices<br, bc, Shared::held, Shared::unroll, Value, Number, Target>,
-                              n_blocks * block_size, A, x, target);
+        return launch_rows(where, shared_slices<br, bc, Shared::held, Shared::unroll, Value, Number, Target>, 32,
+                           br / Shared::held * block_size, A, x, target);
       launch_sliced_ellpack_tuned<32, br, bc, tuning::SlicedEllpack<Value, Number, br, bc>>(where, A, x, target);
     };
     const auto square = [&](auto b) {
@@ -392,8 +398,8 @@ namespace PatchFEM::product
         {
           using Tuning       = tuning::BlockRows<b>;
           constexpr int rows = 32 / (b * Tuning::blocks) * sets_of_block_rows<b, Tuning::blocks>(); // of a warp
-          return launch_threads(where, block_rows<b, b, Tuning::blocks, Tuning::unroll, Value, Number, Target>,
-                                (std::int64_t(A.n_rows) + rows - 1) / rows * 32, A, x, target);
+          return launch_rows(where, block_rows<b, b, Tuning::blocks, Tuning::unroll, Value, Number, Target>, rows, 32,
+                             A, x, target);
         }
       if constexpr (b == 1)
         if (A.slice_height % 32 == 0)

@@ -7,7 +7,7 @@
 
 namespace PatchFEM
 {
-  /** By one sort of all pairs, cell by cell. */
+  /** By one sort of all pairs, cell by cell. Those of ghosts, whose owners have the cell too, are last, in no row. */
   template <>
   void group_pairs(Cuda                     where,
                    const Backend           &place,
@@ -34,12 +34,13 @@ namespace PatchFEM
               const int *nodes = rows.nodes(cell);
               for (int r = 0; r < n; ++r)
               {
-                keys[offsets[cell] + r]  = nodes[r];
+                keys[offsets[cell] + r]  = nodes[r] < n_rows ? nodes[r] : n_rows;
                 pairs[offsets[cell] + r] = kernels::Pair::make(cell, r);
-                kernels::atomic_increment(counts + nodes[r]);
+                if (nodes[r] < n_rows)
+                  kernels::atomic_increment(counts + nodes[r]);
               }
             });
-    kernels::stable_sort_by_key(where, n_pairs, keys.data(), pairs.data(), bits_for(n_rows));
+    kernels::stable_sort_by_key(where, n_pairs, keys.data(), pairs.data(), bits_for(std::int64_t(n_rows) + 1));
     offsets.reinit(place, n_rows + 1);
     kernels::exclusive_scan(where, n_rows, counts.data(), offsets.data());
   }

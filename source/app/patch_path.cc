@@ -278,9 +278,10 @@ namespace PatchFEM
         if (!is_shared)
           return;
         const RankGroup::HandOver hand_over = backend.group()->hand_over();
-        report.sharing =
-            PathReport::Sharing{backend.group()->groups(), hand_over.window_bytes,
-                                hand_over.bytes - handed_before.bytes, hand_over.seconds - handed_before.seconds};
+        const auto                owners    = backend.group()->owners();
+        report.sharing                      = PathReport::Sharing{
+            backend.group()->groups(), owners ? transport_of(*owners, backend)->name() : "", hand_over.window_bytes,
+            hand_over.bytes - handed_before.bytes, hand_over.seconds - handed_before.seconds};
       }
 
       /** The free modes at the unknowns of @p matrix that are not constrained, if there are any. */

@@ -35,7 +35,8 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BackwardError, normwise, componentwise)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::RankShare, cells, copies, unknowns, ghosts, bytes, forecast, peak)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankGroup::Share, ranks, device)
-  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathReport::Sharing, groups, window_bytes, hand_over_bytes, hand_over_seconds)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
+      PathReport::Sharing, groups, transport, window_bytes, hand_over_bytes, hand_over_seconds)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(

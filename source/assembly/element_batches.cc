@@ -150,8 +150,6 @@ namespace PatchFEM
       require(tables.batches.size() <= BatchesView::max_batches, "More than ", BatchesView::max_batches,
               " different finite elements in one problem.");
       require(tables.n_cells() > 0 || tables.ranks.several() || backend.group() != nullptr, "The mesh has no cells.");
-      require(backend.kind() != BackendKind::cuda || !tables.ranks.several(),
-              "Ranks on the back end cuda have one device together: make the back end by backend_of_ranks().");
       require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
       upload(backend, tables);
       check_jacobians(tables);

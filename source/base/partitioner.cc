@@ -2,20 +2,9 @@
 #include <patchfem/base/partitioner.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace PatchFEM
 {
-  /** What travels of things of one size. */
-  struct Partitioner::Buffers
-  {
-    std::size_t                            bytes; ///< of a thing
-    std::vector<char>                      sent, received;
-    std::unique_ptr<Communicator::Channel> channel;
-  };
-
-  Partitioner::~Partitioner() = default;
-
   Partitioner::Partitioner(std::shared_ptr<const Communicator> communicator,
                            const int                           n_owned,
                            std::vector<Ghost>                  ghosts)
@@ -56,62 +45,47 @@ namespace PatchFEM
         ->begin;
   }
 
-  Partitioner::Buffers &Partitioner::buffers(const std::size_t bytes) const
+  const Transport &Partitioner::transport(const Backend &backend) const
   {
-    for (const auto &known : made)
-      if (known->bytes == bytes)
-        return *known;
-    made.push_back(std::make_unique<Buffers>());
-    Buffers    &fresh  = *made.back();
-    std::size_t n_sent = 0;
-    for (const Destination &destination : to)
-      n_sent += destination.indices.size();
-    fresh.bytes = bytes;
-    fresh.sent.resize(n_sent * bytes);
-    fresh.received.resize(ghost_list.size() * bytes);
-    std::vector<Communicator::Link> sends, receives;
-    std::size_t                     begin = 0;
-    for (const Destination &destination : to)
-    {
-      sends.push_back({destination.rank, fresh.sent.data() + begin, destination.indices.size() * bytes});
-      begin += destination.indices.size() * bytes;
-    }
-    for (const Source &source : from)
-      receives.push_back(
-          {source.rank, fresh.received.data() + source.begin * bytes, (source.end - source.begin) * bytes});
-    fresh.channel = ranks->channel(sends, receives);
-    return fresh;
+    for (const Carrier &known : carriers)
+      if (known.place == backend.kind())
+        return *known.transport;
+    carriers.push_back({backend.kind(), transport_of(*ranks, backend)});
+    return *carriers.back().transport;
+  }
+
+  Transport::Exchange &Partitioner::exchange(const Backend &backend, const std::size_t bytes) const
+  {
+    for (const Travel &known : made)
+      if (known.place == backend.kind() && known.bytes == bytes)
+        return *known.exchange;
+    made.push_back({backend.kind(), bytes, transport(backend).exchange(to, from, bytes)});
+    return *made.back().exchange;
   }
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
-    require(backend.kind() != BackendKind::cuda,
-            "Ranks on the back end cuda have one device together: make the back end by backend_of_ranks().");
-    Buffers &b = buffers(bytes);
-    dispatch(backend, [&](auto) {
-      char *to_send = b.sent.data();
-      for (const Destination &destination : to)
-        for (const int i : destination.indices)
-        {
-          std::memcpy(to_send, static_cast<const char *>(values) + i * bytes, bytes);
-          to_send += bytes;
-        }
-    });
-    b.channel->start();
+    exchange(backend, bytes).start(values);
   }
 
-  void Partitioner::progress(const std::size_t bytes) const
+  void Partitioner::progress(const Backend &backend, const std::size_t bytes) const
   {
-    buffers(bytes).channel->progress();
+    exchange(backend, bytes).progress();
   }
 
   void Partitioner::finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
-    Buffers &b = buffers(bytes);
-    b.channel->finish();
-    if (!b.received.empty())
-      memory::copy(backend, static_cast<char *>(values) + owned * bytes, Backend(), b.received.data(),
-                   b.received.size());
+    exchange(backend, bytes).finish(static_cast<char *>(values) + owned * bytes);
+  }
+
+  void Partitioner::sum(const Backend &backend, double *const values, const int n) const
+  {
+    transport(backend).sum(values, n);
+  }
+
+  bool Partitioner::can_be_recorded(const Backend &backend) const
+  {
+    return transport(backend).can_be_recorded();
   }
 
   std::size_t Partitioner::memory_consumption() const
@@ -119,8 +93,8 @@ namespace PatchFEM
     std::size_t bytes = ghost_list.size() * sizeof(Ghost);
     for (const Destination &destination : to)
       bytes += destination.indices.size() * sizeof(int);
-    for (const auto &known : made)
-      bytes += known->sent.size() + known->received.size();
+    for (const Travel &known : made)
+      bytes += known.exchange->memory_consumption();
     return bytes;
   }
 } // namespace PatchFEM

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/instantiate.h"
-#include <patchfem/base/communicator.h>
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/cg.h>
 
@@ -17,16 +16,15 @@ namespace PatchFEM::kernels
       dot(Host(), n, x, y, cg.partials, &result);
       return result;
     }
-
-    /** Once r.r and r.z are known, on this rank. */
-    void finish_both(const CGView &cg, double (&sums)[2], const bool first)
-    {
-      if (cg.ranks != nullptr)
-        cg.ranks->sum(sums, 2);
-      cg_finish_residual(cg, sums[0], first);
-      cg_finish_preconditioner(cg, sums[1], first);
-    }
   } // namespace
+
+  template <typename Where>
+  void cg_finish(Where, const CGSums sums, const CGView &cg)
+  {
+    cg_finish_sums(cg, sums);
+  }
+
+  template void cg_finish(Host, CGSums, const CGView &);
 
   template <typename Number, typename Where>
   void cg_step_length(Where, const std::int64_t n, const Number *p, const Number *q, const CGView &cg)
@@ -36,7 +34,7 @@ namespace PatchFEM::kernels
       cg.scalars->x_pending = 0;
       return;
     }
-    finish_product(cg, product_of(n, p, q, cg));
+    cg_end_product(cg, product_of(n, p, q, cg));
   }
 
   template <typename Value, typename Number, typename Where>
@@ -88,12 +86,9 @@ namespace PatchFEM::kernels
               part[1] = r_dot_z;
             });
       });
+    cg_end_residual(cg, sums[0], first);
     if (z != nullptr)
-      finish_both(cg, sums, first);
-    else if (cg.ranks != nullptr)
-      cg.scalars->r_dot_r = sums[0];
-    else
-      cg_finish_residual(cg, sums[0], first);
+      cg_end_preconditioner(cg, sums[1], first);
   }
 
   template <typename Number, typename Where>
@@ -101,12 +96,7 @@ namespace PatchFEM::kernels
   {
     if (cg.scalars->status != CGStatus::iterating)
       return;
-    const bool first   = mode == CGResidual::start;
-    double     sums[2] = {cg.scalars->r_dot_r, product_of(v.n, v.r, v.z, cg)};
-    if (cg.ranks != nullptr)
-      finish_both(cg, sums, first);
-    else
-      cg_finish_preconditioner(cg, sums[1], first);
+    cg_end_preconditioner(cg, product_of(v.n, v.r, v.z, cg), mode == CGResidual::start);
   }
 
   template <typename Number, typename Where>

@@ -4,7 +4,6 @@
 #include "kernels/instantiate_products.h"
 #include "kernels/reduce_host.h"
 
-#include <patchfem/base/communicator.h>
 #include <patchfem/base/threads.h>
 
 namespace PatchFEM::kernels
@@ -27,14 +26,6 @@ namespace PatchFEM::kernels
       });
     else
       share(range.first, range.last);
-  }
-
-  /** Once p.q is known, on this rank. */
-  inline void finish_product(const CGView &cg, double p_dot_q)
-  {
-    if (cg.ranks != nullptr)
-      cg.ranks->sum(&p_dot_q, 1);
-    cg_finish_product(cg, p_dot_q);
   }
 
   /** p.q is the sum of parts that depend on the number of items alone; @p weight as for sum_parts(). */
@@ -61,6 +52,6 @@ namespace PatchFEM::kernels
         },
         weight);
     if (range.is_end)
-      finish_product(cg, p_dot_q);
+      cg_end_product(cg, p_dot_q);
   }
 } // namespace PatchFEM::kernels

@@ -45,6 +45,7 @@ namespace PatchFEM
   {
     vmult(q, p);
     dispatch(backend(), [&](auto where) { kernels::cg_step_length(where, p.size(), p.data(), q.data(), cg); });
+    finish_cg_product(cg);
   }
 
   template <typename Number>

@@ -54,7 +54,7 @@ namespace PatchFEM
   void Vector<Number>::progress_ghosts() const
   {
     if (ranks != nullptr)
-      ranks->progress(block * sizeof(Number));
+      ranks->progress(backend(), block * sizeof(Number));
   }
 
   template <typename Number>

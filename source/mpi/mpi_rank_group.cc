@@ -2,6 +2,7 @@
 #include <patchfem/base/quote.h>
 #include <patchfem/base/rank_group.h>
 #include <patchfem/base/threads.h>
+#include <patchfem/base/transport.h>
 #include <patchfem/mpi/mpi_communicator.h>
 #include <patchfem/mpi/mpi_rank_group.h>
 
@@ -51,15 +52,15 @@ namespace PatchFEM
       bool owns(const int rank) const { return groups[group_of[rank]].ranks.front() == rank; }
     };
 
-    /** @p most devices of each place in equal shares, each for neighbouring ranks of @p n_all. */
-    Division divide(const std::vector<Neighbours> &neighbours, const int n_all, const std::size_t most)
+    /** Devices of each place in equal shares, each for neighbouring ranks of @p n_all. */
+    Division divide(const std::vector<Neighbours> &neighbours, const int n_all)
     {
       Division result;
       result.group_of.resize(n_all);
       result.device_of.resize(n_all);
       for (const Neighbours &some : neighbours)
       {
-        const std::size_t n_ranks = some.ranks.size(), n = std::min({n_ranks, some.devices.size(), most});
+        const std::size_t n_ranks = some.ranks.size(), n = std::min(n_ranks, some.devices.size());
         result.n_idle += static_cast<int>(some.devices.size() - n);
         for (std::size_t i = 0; i < n_ranks; ++i)
         {
@@ -125,6 +126,7 @@ namespace PatchFEM
       MPIRankGroup(const Shared           &all,
                    const Division         &division,
                    const std::vector<int> &machines,
+                   const Backend          &backend,
                    const std::string      &what)
           : division(division), own(part(*all, division.group_of[all->rank()]))
       {
@@ -143,6 +145,13 @@ namespace PatchFEM
                        plural(n_groups), ", owned by rank", plural(n_groups));
         for (const Share &share : division.groups)
           text += (&share == &division.groups.front() ? " " : ", ") + std::to_string(share.ranks.front());
+        all->together([&] {
+          if (all_owners == nullptr || backend.kind() != BackendKind::cuda)
+            return;
+          const auto transport = transport_of(*all_owners, backend);
+          text += ", which exchange by " + transport->name() +
+                  (transport->reason.empty() ? "" : " since " + transport->reason);
+        });
         if (division.n_idle > 0)
           text += text_of("; ", division.n_idle, division.n_idle > 1 ? " others are" : " other is", " idle");
 
@@ -383,17 +392,13 @@ namespace PatchFEM
     });
     const auto                    none =
         std::find_if(some.begin(), some.end(), [](const Neighbours &those) { return those.devices.empty(); });
-    // Owners on CUDA do not exchange ghosts: there is one.
-    const bool several = !emulated && some.size() > 1;
-    if (name == "auto" && (none != some.end() || several))
+    if (name == "auto" && none != some.end())
       return Backend(BackendKind::host);
     all->together([&] {
       if (none != some.end() && all->rank() == none->ranks.front())
         Backend{name}; // says why
     });
-    require(!several, "On the back end cuda one GPU is shared by all ranks, which are not on one machine here, or have "
-                      "different CUDA_VISIBLE_DEVICES: use host, or let these be equal on one machine.");
-    const Division division = divide(some, all->size(), emulated ? n_devices : 1);
+    const Division division = divide(some, all->size());
     const bool     owns     = division.owns(all->rank());
     Backend        backend(BackendKind::host);
     all->together([&] {
@@ -404,7 +409,8 @@ namespace PatchFEM
     });
     // Never destroyed: what lives on a back end may outlive every other static object.
     static auto *const groups = new std::vector<std::unique_ptr<const RankGroup>>;
-    groups->push_back(std::make_unique<MPIRankGroup>(all, division, machines, emulated ? "emulated device" : "GPU"));
+    groups->push_back(
+        std::make_unique<MPIRankGroup>(all, division, machines, backend, emulated ? "emulated device" : "GPU"));
     return Backend(backend, groups->back().get());
   }
 } // namespace PatchFEM

@@ -231,7 +231,7 @@ namespace
     {
       Array<CGScalars> scalars(A.backend(), 1);
       Array<double>    history(A.backend(), 1), partials(A.backend(), kernels::cg_n_partials(products.n));
-      const CGView     cg{scalars.data(), history.data(), 1, partials.data(), &ranks};
+      const CGView     cg{scalars.data(), history.data(), 1, partials.data(), true};
       const auto       begin = [&] {
         CGScalars start{};
         start.r_dot_z = start.scale = 1.;
@@ -242,6 +242,7 @@ namespace
           [&] {
             begin();
             A.product(x.data(), kernels::ConjugateGradients<Number>{x.data(), y.data(), cg});
+            add_up(A.partitioner(), A.backend(), kernels::CGSums::product, cg);
             in_turn = scalars.read(0);
           },
           [&] {

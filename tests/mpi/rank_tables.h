@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,10 +26,15 @@ namespace rank_tables
     return communicator;
   }
 
-  /** Where systems of ranks are tested: each rank by itself, or where PATCHFEM_EMULATED_DEVICES says how ranks share. */
+  /**
+   * Where systems of ranks are tested: each rank by itself, or where PATCHFEM_EMULATED_DEVICES says how ranks share, or on
+   * real devices where PATCHFEM_TRANSPORT says how these exchange.
+   */
   inline const std::vector<Backend> &backends()
   {
     static const std::vector<Backend> all = [] {
+      if (std::getenv("PATCHFEM_TRANSPORT") != nullptr)
+        return std::vector<Backend>{backend_of_ranks("cuda", MPI_COMM_WORLD)};
       const Backend shared = backend_of_ranks("emulated_device", MPI_COMM_WORLD);
       return shared.group() != nullptr ? std::vector<Backend>{shared}
                                        : std::vector<Backend>{Backend(BackendKind::host), shared};

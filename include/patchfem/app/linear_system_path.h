@@ -179,6 +179,7 @@ namespace PatchFEM
     struct Sharing
     {
       std::vector<RankGroup::Share> groups;                ///< the first rank of each owns its back end
+      std::string                   transport;             ///< between owners, see Transport; empty if there is one
       double                        window_bytes = 0.;     ///< of shared memory on the first rank's machine
       double hand_over_bytes = 0., hand_over_seconds = 0.; ///< from and to the members of the first rank
     };

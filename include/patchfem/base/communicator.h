@@ -14,6 +14,8 @@
 
 namespace PatchFEM
 {
+  class Transport;
+
   /**
    * Ranks that solve one problem together, as the library sees them: it knows nothing of MPI (see MPICommunicator). All
    * functions but rank() and size() are collective: every rank calls them, in the same order.
@@ -183,6 +185,12 @@ namespace PatchFEM
 
     /** What others are told of @p own, which may be null. */
     Failure failure(const std::exception_ptr &own) const;
+
+    /** Seconds that a rank waits for others. */
+    virtual double patience() const { return 1800.; }
+
+    /** Between their devices, when it was asked for; see transport_of(). */
+    mutable std::shared_ptr<const Transport> device_transport;
 
   private:
     /** Collective: throws what the first rank with an exception has. */

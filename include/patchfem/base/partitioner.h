@@ -2,7 +2,7 @@
 #pragma once
 
 #include <patchfem/base/array.h>
-#include <patchfem/base/communicator.h>
+#include <patchfem/base/transport.h>
 
 #include <cstdint>
 #include <memory>
@@ -50,11 +50,7 @@ namespace PatchFEM
     }
 
     /** What a rank is sent: owned things, in the order of the ghosts that they are there. */
-    struct Destination
-    {
-      int              rank;
-      std::vector<int> indices;
-    };
+    using Destination = PatchFEM::Destination;
     const std::vector<Destination> &destinations() const { return to; }
 
     /** Collective, for set-up: @p values has @p width entries for each thing; ghosts become what their owners have. */
@@ -76,25 +72,47 @@ namespace PatchFEM
     /**
      * The same in the parts of a product: start() sends @p values of owned things, and finish() completes those of
      * ghosts, which lie behind them. Both are on @p backend. Things have @p bytes each; one exchange at a time for each
-     * number of bytes. Channels and buffers are made by the first for these.
+     * number of bytes. What it takes is made by the first for these, with the Transport of the ranks' devices.
      */
     void start(const Backend &backend, const void *values, std::size_t bytes) const;
-    void progress(std::size_t bytes) const; ///< between them, see Communicator::Channel
+    void progress(const Backend &backend, std::size_t bytes) const; ///< between them, see Communicator::Channel
     void finish(const Backend &backend, void *values, std::size_t bytes) const;
+
+    /** Collective: one over other lists, which outlive it, by the same Transport. */
+    std::unique_ptr<Transport::Exchange> exchange(const Backend                  &backend,
+                                                  const std::vector<Destination> &destinations,
+                                                  const std::vector<Source>      &sources,
+                                                  std::size_t                     bytes) const
+    {
+      return transport(backend).exchange(destinations, sources, bytes);
+    }
+
+    /** Collective: values[i] on @p backend become their sums over all ranks, in their order; @p n at most 2. */
+    void sum(const Backend &backend, double *values, int n) const;
+
+    /** Whether start(), finish() and sum() may be in a Graph, once they have been called before. */
+    bool can_be_recorded(const Backend &backend) const;
 
     std::size_t memory_consumption() const;
 
   private:
-    struct Buffers;
-
-    /** The ghosts [begin, end) of a rank. */
-    struct Source
+    struct Carrier
     {
-      int rank, begin, end;
+      BackendKind                      place;
+      std::shared_ptr<const Transport> transport;
     };
 
-    int      begin_of(int rank) const; ///< of its ghosts
-    Buffers &buffers(std::size_t bytes) const;
+    /** What travels of things of one size. */
+    struct Travel
+    {
+      BackendKind                          place;
+      std::size_t                          bytes; ///< of a thing
+      std::unique_ptr<Transport::Exchange> exchange;
+    };
+
+    int                  begin_of(int rank) const; ///< of its ghosts
+    const Transport     &transport(const Backend &backend) const;
+    Transport::Exchange &exchange(const Backend &backend, std::size_t bytes) const;
 
     std::shared_ptr<const Communicator> ranks;
     int                                 owned;
@@ -104,10 +122,10 @@ namespace PatchFEM
     std::vector<Source>                 from;
     std::vector<Destination>            to;
 
-    mutable std::vector<std::unique_ptr<Buffers>> made;
+    mutable std::vector<Carrier> carriers; ///< outlive what they made
+    mutable std::vector<Travel>  made;
 
   public:
-    ~Partitioner();
     Partitioner(const Partitioner &)            = delete;
     Partitioner &operator=(const Partitioner &) = delete;
   };

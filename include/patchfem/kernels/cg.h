@@ -26,8 +26,6 @@
  */
 namespace PatchFEM
 {
-  class Communicator;
-
   enum class CGStatus : int
   {
     iterating,
@@ -53,7 +51,7 @@ namespace PatchFEM
     CGStatus     status;
     int          x_pending; ///< x still waits for alpha p
     unsigned int ticket;    ///< counts finished blocks of the running kernel; 0 between kernels
-    double       r_dot_r;   ///< of several ranks, this one's part until r.z is known as well
+    double       parts[2];  ///< of several ranks: this one's part of the sums of a kernel, then those of all
   };
 
   /** What a kernel of the iteration is given. The norm of r of step k stands at history[k % history_length]. */
@@ -64,9 +62,9 @@ namespace PatchFEM
     int        history_length;
     double    *partials; ///< [cg_n_partials()]
 
-    /// Of several ranks: sums are this one's parts until all ranks have added them, in two reductions an iteration,
-    /// p.q, and r.r with r.z; on the host, as yet. Else null.
-    const Communicator *ranks = nullptr;
+    /// Of several ranks: kernels leave their sums in CGScalars::parts, for two reductions an iteration, p.q, and r.r with
+    /// r.z; cg_finish() follows each.
+    bool of_ranks = false;
   };
 
   namespace kernels
@@ -131,6 +129,56 @@ namespace PatchFEM
       s.beta    = first ? 0. : r_dot_z / s.r_dot_z;
       s.r_dot_z = r_dot_z;
     }
+
+    // At the end of kernels, which know the sums over their rows.
+
+    PATCHFEM_INLINE void cg_end_product(const CGView &cg, const double p_dot_q)
+    {
+      if (cg.of_ranks)
+        cg.scalars->parts[0] = p_dot_q;
+      else
+        cg_finish_product(cg, p_dot_q);
+    }
+
+    PATCHFEM_INLINE void cg_end_residual(const CGView &cg, const double r_dot_r, const bool first)
+    {
+      if (cg.of_ranks)
+        cg.scalars->parts[0] = r_dot_r;
+      else
+        cg_finish_residual(cg, r_dot_r, first);
+    }
+
+    PATCHFEM_INLINE void cg_end_preconditioner(const CGView &cg, const double r_dot_z, const bool first)
+    {
+      if (cg.of_ranks)
+        cg.scalars->parts[1] = r_dot_z;
+      else
+        cg_finish_preconditioner(cg, r_dot_z, first);
+    }
+
+    /** What CGScalars::parts are sums of. */
+    enum class CGSums
+    {
+      product,       ///< p.q
+      residual,      ///< r.r and r.z of a step
+      first_residual ///< the same of the residual that the iteration (re)starts from
+    };
+
+    /** Once parts are those of all ranks. */
+    PATCHFEM_INLINE void cg_finish_sums(const CGView &cg, const CGSums sums)
+    {
+      CGScalars &s = *cg.scalars;
+      if (s.status != CGStatus::iterating)
+        return;
+      if (sums == CGSums::product)
+        return cg_finish_product(cg, s.parts[0]);
+      cg_finish_residual(cg, s.parts[0], sums == CGSums::first_residual);
+      cg_finish_preconditioner(cg, s.parts[1], sums == CGSums::first_residual);
+    }
+
+    /** cg_finish_sums() where the scalars live. */
+    template <typename Where>
+    void cg_finish(Where, CGSums sums, const CGView &cg);
 
     /** How the residual of a step comes about. */
     enum class CGResidual

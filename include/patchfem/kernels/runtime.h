@@ -64,6 +64,26 @@ namespace PatchFEM::cuda_runtime
                    void (*on_host)(void *destination, const void *source, std::size_t bytes));
   void set_zero(void *pointer, std::size_t bytes, void *stream);
 
+  /** Memory of the host that the device reaches under the same address. */
+  void *allocate_pinned(std::size_t bytes);
+  void  deallocate_pinned(void *pointer) noexcept;
+
+  /** Memory of the device, zeroed, that processes of the same machine may open. It is never given back. */
+  void *allocate_shared(std::size_t bytes);
+
+  /** How other processes call memory of allocate_shared(). */
+  struct SharedHandle
+  {
+    char bytes[64];
+  };
+  SharedHandle share(void *pointer);
+
+  /** Memory of another process for kernels on the current device, or nullptr where these do not reach it. */
+  void *open_shared(const SharedHandle &handle);
+
+  /** Where a kernel writes 1 + the rank that it has waited for too long, before it fails; memory of the host. */
+  int *late_rank();
+
   /** An executable graph of what @p function launches on @p stream, which is left as it was if the function throws. */
   void *record(void *stream, const std::function<void()> &function);
   void  launch_graph(void *graph, void *stream);

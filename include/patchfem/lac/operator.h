@@ -10,6 +10,21 @@
 namespace PatchFEM
 {
   /**
+   * Of several ranks, collective: parts of sums that a kernel of conjugate gradients has left on @p backend become those
+   * of all, and what follows from them is done. Nothing where @p ranks is null, since kernels do it then.
+   */
+  inline void add_up(const std::shared_ptr<const Partitioner> &ranks,
+                     const Backend                            &backend,
+                     kernels::CGSums                           sums,
+                     const CGView                             &cg)
+  {
+    if (ranks == nullptr)
+      return;
+    ranks->sum(backend, cg.scalars->parts, sums == kernels::CGSums::product ? 1 : 2);
+    dispatch(backend, [&](auto where) { kernels::cg_finish(where, sums, cg); });
+  }
+
+  /**
    * What iterations know of A: its extents and its products, on one back end. Every matrix is one, and so is an
    * OperatorShell of a user's product; ConjugateGradients, SolverCG, LargestEigenvalue, NullSpace, PreconditionJacobi,
    * PreconditionPolynomial and deal.II's solvers take any. Rows are owned, columns are read: the two extents are
@@ -68,6 +83,9 @@ namespace PatchFEM
     virtual bool can_be_recorded() const { return false; }
 
   protected:
+    /** The end of cg_product() on several ranks: adds up what their kernels have left of p.q. */
+    void finish_cg_product(const CGView &cg) const { add_up(partitioner(), backend(), kernels::CGSums::product, cg); }
+
     /** Throw Error unless the vectors fit a product or a residual. */
     void check_product(const Vector<Number> &dst, const Vector<Number> &src) const;
     void check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const;

@@ -36,6 +36,7 @@ namespace PatchFEM
     int                      rank() const override { return own_rank; }
     int                      size() const override { return n_ranks; }
     int                      machine() const override;
+    double                   patience() const override { return most_seconds; }
     void                     sum(double *values, int n) const override;
     void                     sum(std::int64_t *values, int n) const override { reduce(values, n, MPI_SUM); }
     void                     maximum(std::int64_t *values, int n) const override { reduce(values, n, MPI_MAX); }

@@ -10,18 +10,18 @@
 namespace PatchFEM
 {
   /**
-   * Collective: the back end @p name of the ranks of @p communicator, as Backend takes it. On `cuda` all ranks, which are
-   * to be on one machine, share its first device by a RankGroup; others are idle. `auto` is `cuda` where there is such a
-   * device, else `host`. One rank has it for itself, as all have on `host`, and on `emulated_device` unless the environment
-   * variable PATCHFEM_EMULATED_DEVICES says how many of them each machine has: then neighbouring ranks share them evenly,
-   * each by a group.
+   * Collective: the back end @p name of the ranks of @p communicator, as Backend takes it. On `cuda` the ranks of each
+   * machine share its devices evenly, neighbours together, each by a RankGroup, whose first rank owns it and exchanges
+   * with other owners by their Transport; devices beyond the number of ranks are idle. `auto` is `cuda` where every machine
+   * has a device, else `host`. One rank has one for itself, as all have on `host`, and on `emulated_device` unless the
+   * environment variable PATCHFEM_EMULATED_DEVICES says how many of them each machine has.
    *
    * Only owners touch devices. Groups hand data over through MPI's shared memory, 4 MiB a rank and less where /dev/shm
    * has no room, or the environment variable PATCHFEM_WINDOW_BYTES allows all ranks of a machine fewer: what is larger
    * goes in pieces. Groups live as long as the program, so make it once.
    *
    * Throws Error, on all ranks, if a machine has no such device, or shows one device to ranks with different
-   * CUDA_VISIBLE_DEVICES, or if ranks on `cuda` would need several.
+   * CUDA_VISIBLE_DEVICES.
    */
   Backend backend_of_ranks(const std::string &name, MPI_Comm communicator);
 

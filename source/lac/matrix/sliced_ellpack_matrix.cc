@@ -64,20 +64,10 @@ namespace PatchFEM
   void SlicedEllpackMatrix<Number>::set_partitioner(const std::shared_ptr<const Partitioner> &partitioner)
   {
     Base::set_partitioner(partitioner);
-    int n = 0;
-    if (partitioner != nullptr && backend().kind() != BackendKind::cuda) // whose products form all rows at once
-    {
-      // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
-      const KernelScope       scope(backend());
-      const SlicedPatternView A        = view();
-      const auto              interior = [&](const int row) {
-        const int width = A.slice_width(row / A.slice_height);
-        return width == 0 || A.column(row, width - 1) < partitioner->n_owned();
-      };
-      while (n < A.n_rows && interior(n))
-        ++n;
-    }
-    std::const_pointer_cast<internal::SlicedPattern>(pattern)->n_interior = n;
+    std::const_pointer_cast<internal::SlicedPattern>(pattern)->n_interior =
+        partitioner == nullptr ? 0 : choose(backend(), [&](auto where) {
+          return internal::first_boundary_row(where, backend(), view(), partitioner->n_owned());
+        });
   }
 
   template <typename Number>

@@ -97,6 +97,23 @@ namespace PatchFEM
 
   namespace internal
   {
+    template <typename Where>
+    int first_boundary_row(Where, const Backend &, const SlicedPatternView &, int n_owned);
+
+    /** The first block row that reads columns from @p n_owned on, or the number of rows. */
+    template <>
+    int first_boundary_row(Here, const Backend &place, const SlicedPatternView &A, const int n_owned)
+    {
+      Array<int> result(place, std::vector<int>{A.n_rows});
+      // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
+      for_all(place, A.n_rows, [=, first = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        const int row = static_cast<int>(i), width = A.slice_width(row / A.slice_height);
+        if (width > 0 && A.column(row, width - 1) >= n_owned)
+          kernels::atomic_min(first, row);
+      });
+      return result.read(0);
+    }
+
     template <typename Number>
     void block_diagonal(Cuda, const SlicedEllpackView<Number> &, int block_size, Array<Number> &blocks);
 

@@ -301,13 +301,9 @@ namespace PatchFEM
     const Backend     &place  = src.backend();
     const std::int64_t n      = src.size();
     double *const      square = norm.data() + kernels::reduction::max_parts;
-    if (single_rank_levels)
-    {
-      const double of_all = src.norm_sqr();
-      memory::copy(place, square, Backend(), &of_all, sizeof(of_all));
-    }
-    else
-      dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    if (src.partitioner() != nullptr)
+      src.partitioner()->sum(place, square, 1);
     choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, single_src); });
     if (single_rank_levels)
       single_rank_levels->cycle(single_dst, single_src);

@@ -131,7 +131,7 @@ namespace PatchFEM
     const CGView    cg = {reinterpret_cast<CGScalars *>(solver.shared.data()),
                           reinterpret_cast<double *>(solver.shared.data() + history_begin),
                           static_cast<int>((solver.shared.size() - history_begin) / sizeof(double)),
-                          solver.partials.data(), A.partitioner() != nullptr ? &A.partitioner()->communicator() : nullptr};
+                          solver.partials.data(), A.partitioner() != nullptr};
 
     IterationResult     result    = {};
     CGScalars           scalars   = {}; ///< of the last look
@@ -191,6 +191,8 @@ namespace PatchFEM
         const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), z.data()};
         dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
       }
+      using kernels::CGSums;
+      add_up(A.partitioner(), backend, mode == CGResidual::start ? CGSums::first_residual : CGSums::residual, cg);
       if (solution != nullptr)
         solution->join();
       const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();

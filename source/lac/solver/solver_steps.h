@@ -23,12 +23,7 @@ namespace PatchFEM::solver
         kernels::dot(where, static_cast<std::int64_t>(x.size()), x.data(), y.data(), partials, result);
       });
       if (x.partitioner() != nullptr)
-      {
-        double sum;
-        memory::copy(Backend(), &sum, x.backend(), result, sizeof(sum));
-        x.partitioner()->communicator().sum(&sum, 1);
-        memory::copy(x.backend(), result, Backend(), &sum, sizeof(sum));
-      }
+        x.partitioner()->sum(x.backend(), result, 1);
     }
 
     /**

@@ -1,16 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
+#include <patchfem/lac/vector.h>
 #include <patchfem/mpi/mpi_communicator.h>
+#include <patchfem/mpi/mpi_rank_group.h>
 
 #include <chrono>
+#include <iostream>
 #include <string>
 #include <thread>
 
 using namespace PatchFEM;
 
+/** Its device does not come to an exchange of two. */
+int wait_for_device()
+{
+  const Backend backend = backend_of_ranks("cuda", MPI_COMM_WORLD);
+  const auto    owners  = backend.group()->owners();
+  const int     other   = 1 - owners->rank();
+  using Ghosts          = std::vector<Partitioner::Ghost>;
+  Vector<double> x;
+  x.reinit(backend, std::make_shared<const Partitioner>(owners, 1, Ghosts{{other, 0}}), 1);
+  x.update_ghosts();
+  if (owners->rank() == 1)
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+  try
+  {
+    x.update_ghosts();
+    backend.synchronize();
+  }
+  catch (const Error &error)
+  {
+    std::cerr << error.what() << std::endl;
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return 0;
+}
+
 /** Rank 1 never comes to what the first argument names, and the last one comes when others have waited for a while. */
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
+  if (argv[1] == std::string("device"))
+  {
+    if (Backend::cuda_devices().size() < 2)
+      std::cout << "fewer than two CUDA devices\n";
+    else
+      wait_for_device();
+  }
+  else
   {
     const MPICommunicator ranks(MPI_COMM_WORLD), others(MPI_COMM_WORLD);
     const int             n = ranks.size(), next = (ranks.rank() + 1) % n, before = (ranks.rank() + n - 1) % n;

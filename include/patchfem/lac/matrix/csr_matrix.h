@@ -35,8 +35,10 @@ namespace PatchFEM
     template <typename Target>
     void product_with_ghosts(const Vector<Number> &x, const Target &target) const
     {
-      // Long messages are announced, answered and sent: three steps of MPI, which short ones do not need.
-      const int n_interior = this->extents().n_interior, n_pieces = this->n_stored_elements() < 1000000 ? 1 : 4;
+      // Long messages are announced, answered and sent: three steps of MPI, which short ones do not need, and for which
+      // a device that works on its own would have to be waited for.
+      const bool is_long    = this->n_stored_elements() >= 1000000 && this->backend().kind() != BackendKind::cuda;
+      const int  n_interior = this->extents().n_interior, n_pieces = is_long ? 4 : 1;
       x.start_ghosts();
       for (int begin = 0, k = 1; n_interior > 0 && k <= n_pieces; ++k)
       {
@@ -74,6 +76,7 @@ namespace PatchFEM
       {
         this->check_product(q, p);
         product_with_ghosts(p, kernels::ConjugateGradients<Number>{p.data(), q.data(), cg});
+        this->finish_cg_product(cg);
       }
       else
         MatrixBase<Number>::cg_product(q, p, cg);

@@ -83,7 +83,10 @@ namespace PatchFEM
     void        copy_from(const MatrixBase &B);
 
     void extract_diagonal(Vector<Number> &diagonal) const override;
-    bool can_be_recorded() const override { return partitioner() == nullptr; }
+    bool can_be_recorded() const override
+    {
+      return partitioner() == nullptr || partitioner()->can_be_recorded(backend());
+    }
 
     /** The entries of the pattern as scalar rows sorted by column, in host memory. */
     virtual HostCSR<Number> to_csr_host() const = 0;

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "check.cuh"
+#include "tuning.cuh"
+
+#include <patchfem/kernels/peer.h>
+
+#include <cuda/atomic>
+
+#include <algorithm>
+
+namespace PatchFEM::kernels
+{
+  namespace
+  {
+    constexpr int block_size = tuning::block_size;
+
+    /** Words that a thread moves, at least, unless there are none left. */
+    constexpr int words_of_thread = 4;
+
+    constexpr auto relaxed = cuda::memory_order_relaxed;
+
+    template <typename T>
+    using OfSystem = cuda::atomic_ref<T, cuda::thread_scope_system>;
+
+    __device__ std::uint64_t nanoseconds()
+    {
+      std::uint64_t now;
+      asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+      return now;
+    }
+
+    /** Until @p done(), for which @p rank is waited. */
+    template <typename Done>
+    __device__ void wait(const Done &done, const int rank, const PeerPatience &patience)
+    {
+      if (done())
+        return;
+      const std::uint64_t begin = nanoseconds();
+      while (!done())
+        if (nanoseconds() - begin > patience.nanoseconds)
+        {
+          *static_cast<volatile int *>(patience.late) = rank + 1;
+          __threadfence_system();
+          __trap();
+        }
+    }
+
+    /** Until @p flag is not before @p count. */
+    __device__ void
+    wait_for(const std::uint32_t *flag, const std::uint32_t count, const int rank, const PeerPatience &patience)
+    {
+      OfSystem<std::uint32_t> raised(*const_cast<std::uint32_t *>(flag));
+      wait([&] { return static_cast<std::int32_t>(raised.load(cuda::memory_order_acquire) - count) >= 0; }, rank,
+           patience);
+    }
+
+    /** True in the thread that calls it last of @p n, and sees what others did before; leaves 0. */
+    __device__ bool is_last(unsigned int *finished, const unsigned int n)
+    {
+      return atomicInc(finished, n - 1) == n - 1;
+    }
+
+    template <bool puts, typename Word>
+    __global__ void __launch_bounds__(block_size) exchange_kernel(const PeerLinks    all,
+                                                                  const unsigned int words,
+                                                                  const int *__restrict__ indices,
+                                                                  const Word *__restrict__ values,
+                                                                  Word *__restrict__ ghosts,
+                                                                  const PeerPatience patience)
+    {
+      int l = 0;
+      while (l + 1 < all.n_links && all.links[l + 1].first_block <= blockIdx.x)
+        ++l;
+      const PeerLink      link = all.links[l];
+      const std::uint32_t now  = *static_cast<volatile std::uint32_t *>(link.count) + 1;
+      if (threadIdx.x == 0)
+        wait_for(link.awaited, puts ? now - 2 : now, link.rank, patience);
+      __syncthreads();
+      Word *const        inbox  = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
+      const unsigned int n      = static_cast<unsigned int>(link.end - link.begin) * words,
+                         stride = link.n_blocks * block_size;
+      for (unsigned int k = (blockIdx.x - link.first_block) * block_size + threadIdx.x; k < n; k += stride)
+      {
+        if (puts)
+          inbox[k] = values[static_cast<std::int64_t>(indices[link.begin + k / words]) * words + k % words];
+        else // written by others: past the first-level cache
+          ghosts[static_cast<std::int64_t>(link.begin) * words + k] = __ldcg(inbox + k);
+      }
+      // What the threads of a block have written is ordered by the barrier before what the first one does then.
+      __syncthreads();
+      if (threadIdx.x > 0)
+        return;
+      __threadfence_system();
+      if (is_last(link.finished, link.n_blocks))
+      {
+        __threadfence_system(); // and before it what other blocks have
+        *link.count = now;
+        OfSystem<std::uint32_t>(*link.raised).store(now, cuda::memory_order_release);
+      }
+    }
+
+    template <bool puts, typename Word>
+    void exchange_words(const Cuda         &where,
+                        const PeerLinks    &all,
+                        const std::size_t   bytes,
+                        const int          *indices,
+                        const void         *values,
+                        void               *ghosts,
+                        const PeerPatience &patience)
+    {
+      exchange_kernel<puts><<<all.n_blocks, block_size, 0, stream_of(where)>>>(
+          all, static_cast<unsigned int>(bytes / sizeof(Word)), indices, static_cast<const Word *>(values),
+          static_cast<Word *>(ghosts), patience);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
+
+    /** Of the widest words that things of @p bytes consist of. */
+    template <typename Function>
+    void with_words(const std::size_t bytes, const Function &function)
+    {
+      if (bytes % 16 == 0)
+        function(uint4());
+      else if (bytes % 8 == 0)
+        function(uint2());
+      else
+        function(0u);
+    }
+
+    template <bool puts>
+    void exchange(const Cuda         &where,
+                  const PeerLinks    &all,
+                  const std::size_t   bytes,
+                  const int          *indices,
+                  const void         *values,
+                  void               *ghosts,
+                  const PeerPatience &patience)
+    {
+      if (all.n_links > 0)
+        with_words(bytes, [&](auto word) {
+          exchange_words<puts, decltype(word)>(where, all, bytes, indices, values, ghosts, patience);
+        });
+    }
+
+    template <typename Word>
+    __global__ void __launch_bounds__(block_size) gather_kernel(const std::int64_t n,
+                                                                const int          words,
+                                                                const int *__restrict__ indices,
+                                                                const Word *__restrict__ from,
+                                                                Word *__restrict__ to)
+    {
+      const std::int64_t k = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
+      if (k < n)
+        to[k] = from[static_cast<std::int64_t>(indices[k / words]) * words + k % words];
+    }
+
+    /** One block, of which thread most * r + i is for number i of rank r. */
+    __global__ void sum_kernel(const PeerSum ranks, const int n, double *values, const PeerPatience patience)
+    {
+      constexpr int       most = PeerSum::most;
+      __shared__ double   numbers[PeerSum::most_ranks * most];
+      const int           other = static_cast<int>(threadIdx.x) / most, i = static_cast<int>(threadIdx.x) % most;
+      const std::uint32_t now = *ranks.count + 1;
+      // The box of the sum before last may be filled again: who takes part in the last one has read it.
+      const auto word = [&](const int box, const int from, const int half) -> std::uint64_t & {
+        return ranks.boxes[box][((now % 2 * ranks.n_ranks + from) * most + i) * 2 + half];
+      };
+      if (other < ranks.n_ranks && i < n)
+      {
+        const std::uint64_t count = std::uint64_t(now) << 32;
+        const auto          bits  = static_cast<std::uint64_t>(__double_as_longlong(values[i]));
+        OfSystem<std::uint64_t>(word(other, ranks.rank, 0)).store(count | (bits & 0xffffffffu), relaxed);
+        OfSystem<std::uint64_t>(word(other, ranks.rank, 1)).store(count | bits >> 32, relaxed);
+        std::uint64_t halves[2];
+        for (int half = 0; half < 2; ++half)
+          wait(
+              [&] {
+                halves[half] = OfSystem<std::uint64_t>(word(ranks.rank, other, half)).load(relaxed);
+                return halves[half] >> 32 == now;
+              },
+              other, patience);
+        numbers[threadIdx.x] =
+            __longlong_as_double(static_cast<long long>((halves[0] & 0xffffffffu) | halves[1] << 32));
+      }
+      __syncthreads();
+      if (threadIdx.x < n)
+      {
+        double sum = 0.;
+        for (int rank = 0; rank < ranks.n_ranks; ++rank)
+          sum += numbers[rank * most + i];
+        values[i] = sum;
+      }
+      if (threadIdx.x == 0)
+        *ranks.count = now;
+    }
+  } // namespace
+
+  unsigned int peer_blocks(const std::int64_t n, const std::size_t bytes)
+  {
+    std::int64_t n_words = 0;
+    with_words(bytes, [&](auto word) { n_words = n * static_cast<std::int64_t>(bytes / sizeof(word)); });
+    constexpr std::int64_t words_of_block = block_size * words_of_thread, most = 64;
+    return static_cast<unsigned int>(
+        std::clamp<std::int64_t>((n_words + words_of_block - 1) / words_of_block, 1, most));
+  }
+
+  void gather_things(
+      const Cuda where, const std::int64_t n, const std::size_t bytes, const int *indices, const void *from, void *to)
+  {
+    if (n > 0)
+      with_words(bytes, [&](auto word) {
+        using Word      = decltype(word);
+        const int words = static_cast<int>(bytes / sizeof(Word));
+        gather_kernel<<<static_cast<unsigned int>((n * words + block_size - 1) / block_size), block_size, 0,
+                        stream_of(where)>>>(n * words, words, indices, static_cast<const Word *>(from),
+                                            static_cast<Word *>(to));
+        PATCHFEM_CUDA_CHECK_LAUNCH();
+      });
+  }
+
+  void peer_put(const Cuda          where,
+                const PeerLinks    &links,
+                const std::size_t   bytes,
+                const int          *indices,
+                const void         *values,
+                const PeerPatience &patience)
+  {
+    exchange<true>(where, links, bytes, indices, values, nullptr, patience);
+  }
+
+  void peer_take(const Cuda          where,
+                 const PeerLinks    &links,
+                 const std::size_t   bytes,
+                 void *const         ghosts,
+                 const PeerPatience &patience)
+  {
+    exchange<false>(where, links, bytes, nullptr, nullptr, ghosts, patience);
+  }
+
+  void peer_sum(const Cuda where, const PeerSum &ranks, const int n, double *const values, const PeerPatience &patience)
+  {
+    sum_kernel<<<1, PeerSum::most * ranks.n_ranks, 0, stream_of(where)>>>(ranks, n, values, patience);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+} // namespace PatchFEM::kernels

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/base/communicator.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace PatchFEM
+{
+  class Backend;
+
+  /** Things that a rank is sent, by their numbers here. */
+  struct Destination
+  {
+    int              rank;
+    std::vector<int> indices;
+  };
+
+  /** The ghosts [begin, end) are of a rank. */
+  struct Source
+  {
+    int rank, begin, end;
+  };
+
+  /**
+   * How what ranks have on a back end gets to others: for a Partitioner, which knows what goes where. All functions but
+   * those of an Exchange are collective.
+   */
+  class Transport
+  {
+  public:
+    virtual ~Transport() = default;
+
+    /** `host` (its own memory), `mpi` (of devices, through memory of the host) or `peer` (from device to device). */
+    virtual std::string name() const = 0;
+
+    /** Why it is not `peer`, or "". */
+    std::string reason;
+
+    /** Whether all of it is work in stream order, so that a Graph may hold it. */
+    virtual bool can_be_recorded() const { return false; }
+
+    /** values[i], memory of the back end, becomes its sum over all ranks, added in their order; @p n at most 2. */
+    virtual void sum(double *values, int n) const = 0;
+
+    /** An exchange over the same lists again and again, in stream order; start() and finish() take turns. */
+    class Exchange
+    {
+    public:
+      virtual ~Exchange() = default;
+
+      virtual void start(const void *values) = 0; ///< of things; none that is sent may change before finish()
+      virtual void progress() {}                  ///< see Communicator::Channel
+      virtual void finish(void *ghosts) = 0;
+
+      virtual std::size_t memory_consumption() const = 0;
+    };
+
+    /** Of things of @p bytes each, a multiple of 4, of which @p sources name @p n_ghosts. The lists outlive it. */
+    virtual std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                               const std::vector<Source>      &sources,
+                                               std::size_t                     bytes) const = 0;
+  };
+
+  /**
+   * That of @p ranks on @p backend, collective when it is first asked for: `host`, or on the back end cuda `peer` where all
+   * ranks are on one machine, have different devices and these reach each other, else `mpi`. The environment variable
+   * PATCHFEM_TRANSPORT may be one of these two: an Error where there is no `peer`. A device that waits for another one
+   * longer than Communicator::patience() fails, and whatever the host does next is an Error that names the other's rank.
+   */
+  std::shared_ptr<const Transport> transport_of(const Communicator &ranks, const Backend &backend);
+} // namespace PatchFEM

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/base/backend.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/**
+ * @file
+ * What devices that reach each other's memory exchange, by kernels alone, so that a Graph may hold it. A kernel stores
+ * things into the other device's memory and then raises a flag there: the number of the exchange, which both ends count.
+ * Two halves of an inbox take turns, and who has emptied one raises a flag at the sender's, which looks at it before it
+ * fills the same half again. Bytes: those of the things, once over the link and once more from the inbox to the ghosts.
+ */
+namespace PatchFEM::kernels
+{
+  /** Things that go to or come from another rank, by @p n_blocks blocks of threads, the first of which is first_block. */
+  struct PeerLink
+  {
+    int                  rank;
+    int                  begin, end; ///< of the list of indices, or of the ghosts
+    char                *inbox;      ///< its first half, at the receiver
+    std::size_t          half;       ///< bytes from it to the second
+    std::uint32_t       *raised;     ///< the other rank's flag that is raised in the end
+    const std::uint32_t *awaited;    ///< the flag here that is waited for before
+    unsigned int         first_block, n_blocks;
+    std::uint32_t       *count;    ///< of exchanges that are done
+    unsigned int        *finished; ///< blocks; 0 between kernels
+  };
+
+  /** All links of one direction. */
+  struct PeerLinks
+  {
+    const PeerLink *links;
+    int             n_links;
+    unsigned int    n_blocks; ///< of all links
+  };
+
+  /** How long a kernel waits before it writes 1 + the rank that did not come to @p late, memory of the host, and fails. */
+  struct PeerPatience
+  {
+    std::uint64_t nanoseconds;
+    int          *late;
+  };
+
+  /** Sums of all ranks: each gives its numbers to all, and adds up what has come in the order of ranks. */
+  struct PeerSum
+  {
+    static constexpr int most = 2, most_ranks = 64; ///< numbers, and ranks of a machine
+
+    int                   rank, n_ranks;
+    std::uint64_t *const *boxes; ///< [rank], each [2][n_ranks][2 * most]: half of a number beside the sum's count
+    std::uint32_t        *count; ///< of sums that are done
+  };
+
+  /** Blocks of threads for a link of @p n things of @p bytes. */
+  unsigned int peer_blocks(std::int64_t n, std::size_t bytes);
+
+  /** to[i] = from[indices[i]] for i < n, things of @p bytes, a multiple of 4. */
+  void gather_things(Cuda, std::int64_t n, std::size_t bytes, const int *indices, const void *from, void *to);
+
+  /** Things of @p bytes at @p values, by the list @p indices, to the inboxes of others. */
+  void
+  peer_put(Cuda, const PeerLinks &, std::size_t bytes, const int *indices, const void *values, const PeerPatience &);
+
+  /** What others have put here, to @p ghosts. */
+  void peer_take(Cuda, const PeerLinks &, std::size_t bytes, void *ghosts, const PeerPatience &);
+
+  void peer_sum(Cuda, const PeerSum &, int n, double *values, const PeerPatience &);
+} // namespace PatchFEM::kernels

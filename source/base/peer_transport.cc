@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "peer_transport.h"
+
+#ifdef PATCHFEM_WITH_CUDA
+
+#include <patchfem/base/array.h>
+#include <patchfem/kernels/peer.h>
+#include <patchfem/kernels/runtime.h>
+
+#include <algorithm>
+#include <set>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using cuda_runtime::SharedHandle;
+    using kernels::PeerLink, kernels::PeerLinks, kernels::PeerSum;
+
+    /** What kernels of different devices write is at least so far apart: a sector of the second-level cache. */
+    constexpr std::size_t sector = 32, alignment = 256;
+
+    std::size_t aligned(const std::size_t bytes)
+    {
+      return (bytes + alignment - 1) / alignment * alignment;
+    }
+
+    /** Memory of a device that others open: allocated in chunks, since opening one takes longer than a small message. */
+    class SharedArena
+    {
+    public:
+      explicit SharedArena(const Communicator &ranks) : ranks(ranks) {}
+
+      /** As ranks tell each other. */
+      struct Place
+      {
+        int          chunk;
+        std::size_t  offset, bytes;
+        SharedHandle handle; ///< of the chunk
+      };
+
+      Place allocate(const std::size_t n)
+      {
+        const std::size_t bytes = aligned(n);
+        auto found = std::find_if(free.begin(), free.end(), [&](const Place &p) { return p.bytes >= bytes; });
+        if (found == free.end())
+        {
+          constexpr std::size_t least = std::size_t(32) << 20;
+          const std::size_t     size  = std::max(least, bytes);
+          chunks.push_back(static_cast<char *>(cuda_runtime::allocate_shared(size)));
+          cuda_runtime::count_workspace(static_cast<std::ptrdiff_t>(size));
+          free.push_back({static_cast<int>(chunks.size()) - 1, 0, size, cuda_runtime::share(chunks.back())});
+          found = free.end() - 1;
+        }
+        Place result = *found;
+        result.bytes = bytes;
+        found->offset += bytes;
+        found->bytes -= bytes;
+        if (found->bytes == 0)
+          free.erase(found);
+        return result;
+      }
+
+      /** It is used again when all ranks have come to the next allocation, and nothing that others do waits by then. */
+      void give_back(const Place &place)
+      {
+        for (Place &p : free)
+          if (p.chunk == place.chunk && (p.offset == place.offset + place.bytes || place.offset == p.offset + p.bytes))
+          {
+            p.offset = std::min(p.offset, place.offset);
+            p.bytes += place.bytes;
+            return;
+          }
+        free.push_back(place);
+      }
+
+      /** What @p rank has there, for kernels of this device; null where they do not reach it. */
+      char *address(const int rank, const Place &place)
+      {
+        if (rank == ranks.rank())
+          return chunks[place.chunk] + place.offset;
+        char *&base = opened[{rank, place.chunk}];
+        if (base == nullptr)
+          base = static_cast<char *>(cuda_runtime::open_shared(place.handle));
+        return base == nullptr ? nullptr : base + place.offset;
+      }
+
+    private:
+      const Communicator                   &ranks;
+      std::vector<char *>                   chunks;
+      std::vector<Place>                    free;
+      std::map<std::pair<int, int>, char *> opened;
+    };
+
+    class PeerTransport : public Transport
+    {
+    public:
+      PeerTransport(const Communicator &ranks, const Backend &backend, const double most_seconds)
+          : ranks(ranks), backend(backend),
+            arena(std::make_shared<SharedArena>(ranks)), patience{static_cast<std::uint64_t>(most_seconds * 1e9),
+                                                                  cuda_runtime::late_rank()}
+      {}
+
+      /** Whether all devices reach each other, on all ranks the same. */
+      bool open()
+      {
+        const std::size_t box = aligned(std::size_t(2) * ranks.size() * PeerSum::most * 2 * sizeof(std::uint64_t));
+        const auto        all = ranks.all_gather(arena->allocate(box + alignment));
+        std::vector<std::uint64_t *> boxes;
+        for (int rank = 0; rank < ranks.size(); ++rank)
+          boxes.push_back(reinterpret_cast<std::uint64_t *>(arena->address(rank, all[rank])));
+        const bool reaches = std::find(boxes.begin(), boxes.end(), nullptr) == boxes.end();
+        if (ranks.maximum(std::int64_t(!reaches)) != 0)
+          return false;
+        addresses.copy_from(backend, boxes);
+        numbers = {ranks.rank(), ranks.size(), addresses.data(),
+                   reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(boxes[ranks.rank()]) + box)};
+        return true;
+      }
+
+      std::string name() const override { return "peer"; }
+      bool        can_be_recorded() const override { return true; }
+      void        sum(double *const values, const int n) const override
+      {
+        kernels::peer_sum(Cuda{backend.stream()}, numbers, n, values, patience);
+      }
+      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Puts>(*this, destinations, sources, bytes);
+      }
+
+    private:
+      /**
+       * Memory of a rank for an exchange: two halves of an inbox, of each rank the flags `arrived`, which it raises when
+       * its things are there, and `taken`, when it has fetched this rank's, and counts.
+       */
+      struct Layout
+      {
+        std::size_t half = 0, arrived = 0, taken = 0, counts = 0, bytes = 0;
+
+        Layout() = default;
+        Layout(const std::size_t inbox, const int n_ranks)
+            : half(aligned(inbox)), arrived(2 * half), taken(arrived + n_ranks * sector),
+              counts(taken + n_ranks * sector), bytes(counts + 4 * n_ranks * sizeof(std::uint32_t))
+        {}
+      };
+
+      /** What a rank tells those that it exchanges with. */
+      struct Told
+      {
+        SharedArena::Place place;
+        Layout             layout;
+        std::size_t        begin; ///< of what comes from the other, in the inbox
+      };
+
+      struct Puts : Exchange
+      {
+        Puts(const PeerTransport            &of,
+             const std::vector<Destination> &destinations,
+             const std::vector<Source>      &sources,
+             const std::size_t               bytes)
+            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena),
+              indices(backend, list_of(destinations))
+        {
+          const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
+          const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
+          backend.synchronize();
+          of.ranks.together(
+              [&] { place = arena->allocate(layout.bytes); }); // none writes to what it was used for before
+          char *const here = arena->address(own, place);
+          memory::set_zero(backend, here, layout.bytes);
+          backend.synchronize();
+
+          std::map<int, std::vector<Told>> told;
+          for (const Destination &destination : destinations)
+            told[destination.rank] = {{place, layout, 0}};
+          for (const Source &source : sources)
+            told[source.rank] = {{place, layout, source.begin * bytes}};
+          told = of.ranks.exchange(told); // none puts anything here before all flags are 0
+
+          const auto flag = [](char *const base, const std::size_t offset, const int rank) {
+            return reinterpret_cast<std::uint32_t *>(base + offset + rank * sector);
+          };
+          const auto count = [&](const int i) { return reinterpret_cast<std::uint32_t *>(here + layout.counts) + i; };
+          std::vector<PeerLink> to, from;
+          of.ranks.together([&] {
+            const auto add = [&](std::vector<PeerLink> &links, const int rank, const int begin, const int end) {
+              const Told &other = told.at(rank)[0];
+              char *const there = arena->address(rank, other.place);
+              const bool  puts  = &links == &to;
+              require(there != nullptr, "Rank ", own, " does not reach memory of the device of rank ", rank, '.');
+              const unsigned int first          = links.empty() ? 0 : links.back().first_block + links.back().n_blocks;
+              const int          place_of_count = 2 * ((puts ? 0 : n_ranks) + static_cast<int>(links.size()));
+              links.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
+                               puts ? other.layout.half : layout.half,
+                               flag(there, puts ? other.layout.arrived : other.layout.taken, own),
+                               flag(here, puts ? layout.taken : layout.arrived, rank), first,
+                               kernels::peer_blocks(end - begin, bytes), count(place_of_count),
+                               count(place_of_count + 1)});
+            };
+            int begin = 0;
+            for (const Destination &destination : destinations)
+            {
+              const int end = begin + static_cast<int>(destination.indices.size());
+              add(to, destination.rank, begin, end);
+              begin = end;
+            }
+            for (const Source &source : sources)
+              add(from, source.rank, source.begin, source.end);
+          });
+          const auto all = [&](const std::vector<PeerLink> &links, Array<PeerLink> &on_device) {
+            on_device.copy_from(backend, links);
+            return PeerLinks{on_device.data(), static_cast<int>(links.size()),
+                             links.empty() ? 0 : links.back().first_block + links.back().n_blocks};
+          };
+          puts  = all(to, links_to);
+          takes = all(from, links_from);
+        }
+        ~Puts() override { arena->give_back(place); }
+
+        void start(const void *const values) override
+        {
+          kernels::peer_put(Cuda{backend.stream()}, puts, bytes, indices.data(), values, patience);
+        }
+        void finish(void *const ghosts) override
+        {
+          kernels::peer_take(Cuda{backend.stream()}, takes, bytes, ghosts, patience);
+        }
+        std::size_t memory_consumption() const override
+        {
+          return place.bytes + memory_consumption_of(indices, links_to, links_from);
+        }
+
+        const Backend                backend;
+        const std::size_t            bytes;
+        const kernels::PeerPatience  patience;
+        std::shared_ptr<SharedArena> arena;
+        Array<int>                   indices;
+        SharedArena::Place           place;
+        Array<PeerLink>              links_to, links_from;
+        PeerLinks                    puts, takes;
+      };
+
+      const Communicator          &ranks;
+      const Backend                backend;
+      std::shared_ptr<SharedArena> arena;
+      const kernels::PeerPatience  patience;
+      Array<std::uint64_t *>       addresses;
+      PeerSum                      numbers = {};
+    };
+  } // namespace
+
+  std::shared_ptr<const Transport>
+  peer_transport(const Communicator &ranks, const Backend &backend, const bool forced, std::string &reason)
+  {
+    backend.stream(); // makes its device the current one
+    const std::string     device = cuda_runtime::device_uuid(cuda_runtime::current_device());
+    std::set<std::string> different;
+    for (const Communicator::Bytes &uuid : ranks.all_gather(Communicator::Bytes(device.begin(), device.end())))
+      different.emplace(uuid.begin(), uuid.end());
+    if (ranks.maximum(std::int64_t(ranks.machine())) > 0) // the first rank of each
+      reason = "GPUs are on several machines";
+    else if (ranks.size() > PeerSum::most_ranks)
+      reason = text_of("there are more than ", PeerSum::most_ranks, " ranks with GPUs");
+    else if (static_cast<int>(different.size()) < ranks.size() && !forced)
+      reason = "ranks have the same GPU, which backend_of_ranks() would let one of them own";
+    if (!reason.empty())
+      return nullptr;
+    auto result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience());
+    if (result->open())
+      return result;
+    reason = "not all GPUs reach each other's memory";
+    return nullptr;
+  }
+} // namespace PatchFEM
+
+#endif

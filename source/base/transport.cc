@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "peer_transport.h"
+
+#include <patchfem/base/array.h>
+#include <patchfem/base/quote.h>
+#include <patchfem/base/transport.h>
+#include <patchfem/kernels/peer.h>
+#include <patchfem/kernels/runtime.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    std::size_t n_things(const std::vector<Destination> &destinations)
+    {
+      std::size_t n = 0;
+      for (const Destination &destination : destinations)
+        n += destination.indices.size();
+      return n;
+    }
+
+    std::size_t n_things(const std::vector<Source> &sources)
+    {
+      return sources.empty() ? 0 : sources.back().end;
+    }
+
+    /** The links of messages that lie one behind the other. */
+    std::unique_ptr<Communicator::Channel> channel(const Communicator             &ranks,
+                                                   const std::vector<Destination> &destinations,
+                                                   const std::vector<Source>      &sources,
+                                                   const std::size_t               bytes,
+                                                   char                           *sent,
+                                                   char                           *received)
+    {
+      std::vector<Communicator::Link> sends, receives;
+      for (const Destination &destination : destinations)
+      {
+        sends.push_back({destination.rank, sent, destination.indices.size() * bytes});
+        sent += sends.back().bytes;
+      }
+      for (const Source &source : sources)
+        receives.push_back({source.rank, received + source.begin * bytes, (source.end - source.begin) * bytes});
+      return ranks.channel(sends, receives);
+    }
+
+    /** Of memory that the host follows. */
+    class HostTransport : public Transport
+    {
+    public:
+      HostTransport(const Communicator &ranks, const Backend &backend) : ranks(ranks), backend(backend) {}
+
+      std::string name() const override { return "host"; }
+      void        sum(double *const values, const int n) const override
+      {
+        const KernelScope scope(backend);
+        ranks.sum(values, n);
+      }
+      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+      }
+
+    private:
+      struct Messages : Exchange
+      {
+        Messages(const HostTransport            &of,
+                 const std::vector<Destination> &destinations,
+                 const std::vector<Source>      &sources,
+                 const std::size_t               bytes)
+            : backend(of.backend), destinations(destinations), bytes(bytes), sent(n_things(destinations) * bytes),
+              received(n_things(sources) * bytes),
+              channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data(), received.data()))
+        {}
+
+        void start(const void *const values) override
+        {
+          dispatch(backend, [&](auto) {
+            char *to_send = sent.data();
+            for (const Destination &destination : destinations)
+              for (const int i : destination.indices)
+              {
+                std::memcpy(to_send, static_cast<const char *>(values) + i * bytes, bytes);
+                to_send += bytes;
+              }
+          });
+          channel->start();
+        }
+        void progress() override { channel->progress(); }
+        void finish(void *const ghosts) override
+        {
+          channel->finish();
+          if (!received.empty())
+            memory::copy(backend, ghosts, Backend(), received.data(), received.size());
+        }
+        std::size_t memory_consumption() const override { return sent.size() + received.size(); }
+
+        const Backend                          backend;
+        const std::vector<Destination>        &destinations;
+        const std::size_t                      bytes;
+        std::vector<char>                      sent, received;
+        std::unique_ptr<Communicator::Channel> channel;
+      };
+
+      const Communicator &ranks;
+      const Backend       backend;
+    };
+
+#ifdef PATCHFEM_WITH_CUDA
+    /** Memory of the host that a device fills and empties. */
+    struct Pinned
+    {
+      explicit Pinned(const std::size_t size)
+          : size(size), data(static_cast<char *>(size > 0 ? cuda_runtime::allocate_pinned(size) : nullptr))
+      {}
+      ~Pinned()
+      {
+        if (data != nullptr)
+          cuda_runtime::deallocate_pinned(data);
+      }
+      Pinned(const Pinned &)            = delete;
+      Pinned &operator=(const Pinned &) = delete;
+
+      const std::size_t size;
+      char *const       data;
+    };
+
+    /** Of devices: a kernel leaves what is sent in memory of the host, and MPI takes it on when it has run. */
+    class StagedTransport : public Transport
+    {
+    public:
+      StagedTransport(const Communicator &ranks, const Backend &backend)
+          : ranks(ranks), backend(backend), numbers(2 * sizeof(double))
+      {}
+
+      std::string name() const override { return "mpi"; }
+      void        sum(double *const values, const int n) const override
+      {
+        void *const stream = backend.stream();
+        cuda_runtime::copy(numbers.data, values, n * sizeof(double), stream);
+        cuda_runtime::synchronize(stream);
+        ranks.sum(reinterpret_cast<double *>(numbers.data), n);
+        cuda_runtime::copy(values, numbers.data, n * sizeof(double), stream);
+      }
+      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+      }
+
+    private:
+      struct Messages : Exchange
+      {
+        Messages(const StagedTransport          &of,
+                 const std::vector<Destination> &destinations,
+                 const std::vector<Source>      &sources,
+                 const std::size_t               bytes)
+            : backend(of.backend), bytes(bytes), indices(backend, list_of(destinations)),
+              sent(n_things(destinations) * bytes), received(n_things(sources) * bytes),
+              channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data, received.data))
+        {}
+
+        void start(const void *const values) override
+        {
+          void *const stream = backend.stream();
+          kernels::gather_things(Cuda{stream}, indices.size(), bytes, indices.data(), values, sent.data);
+          cuda_runtime::synchronize(stream); // what was received before has been fetched then, too
+          channel->start();
+        }
+        void progress() override { channel->progress(); }
+        void finish(void *const ghosts) override
+        {
+          channel->finish();
+          if (received.size > 0)
+            cuda_runtime::copy(ghosts, received.data, received.size, backend.stream());
+        }
+        std::size_t memory_consumption() const override { return indices.memory_consumption(); }
+
+        const Backend                          backend;
+        const std::size_t                      bytes;
+        Array<int>                             indices;
+        Pinned                                 sent, received;
+        std::unique_ptr<Communicator::Channel> channel;
+      };
+
+      const Communicator &ranks;
+      const Backend       backend;
+      Pinned              numbers;
+    };
+#endif
+  } // namespace
+
+  std::vector<int> list_of(const std::vector<Destination> &destinations)
+  {
+    std::vector<int> result;
+    for (const Destination &destination : destinations)
+      result.insert(result.end(), destination.indices.begin(), destination.indices.end());
+    return result;
+  }
+
+#ifdef PATCHFEM_WITH_CUDA
+  namespace
+  {
+    std::shared_ptr<const Transport> of_devices(const Communicator &ranks, const Backend &backend)
+    {
+      const char *const wanted = std::getenv("PATCHFEM_TRANSPORT");
+      const std::string name   = wanted == nullptr ? "" : wanted;
+      ranks.together([&] {
+        require(wanted == nullptr || name == "mpi" || name == "peer", "The environment variable PATCHFEM_TRANSPORT is ",
+                quote(name), "; it must be mpi or peer.");
+      });
+      std::string reason;
+      if (name != "mpi")
+      {
+        if (auto result = peer_transport(ranks, backend, name == "peer", reason))
+          return result;
+        require(name != "peer", "The transport peer was asked for, but ", reason, '.');
+      }
+      auto result    = std::make_shared<StagedTransport>(ranks, backend);
+      result->reason = reason;
+      return result;
+    }
+  } // namespace
+#endif
+
+  std::shared_ptr<const Transport> transport_of(const Communicator &ranks, const Backend &backend)
+  {
+#ifdef PATCHFEM_WITH_CUDA
+    if (backend.kind() == BackendKind::cuda)
+    {
+      if (ranks.device_transport == nullptr)
+        ranks.device_transport = of_devices(ranks, backend);
+      return ranks.device_transport;
+    }
+#endif
+    return std::make_shared<const HostTransport>(ranks, backend);
+  }
+} // namespace PatchFEM

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/graph.h>
+#include <patchfem/base/rank_group.h>
+#include <patchfem/lac/vector.h>
+#include <patchfem/mpi/mpi_communicator.h>
+#include <patchfem/mpi/mpi_rank_group.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+using namespace PatchFEM;
+
+namespace
+{
+  /** Owners of devices, real ones if there are several; else of emulated ones, or ranks by themselves. */
+  struct Owners
+  {
+    Backend                             backend;
+    std::shared_ptr<const Communicator> ranks;
+  };
+
+  Owners owners(const std::string &name)
+  {
+    const Backend backend = backend_of_ranks(name, MPI_COMM_WORLD);
+    return {backend, backend.group() == nullptr ? MPICommunicator::of(MPI_COMM_WORLD) : backend.group()->owners()};
+  }
+
+  int n_owned(const int rank)
+  {
+    return 700 + 301 * rank; // past the things of a block of threads, and no multiple of a warp
+  }
+
+  /** Entry @p c of thing @p i of a rank, at a time. */
+  template <typename Number>
+  Number entry(const int rank, const int i, const int c, const int time)
+  {
+    return static_cast<Number>(std::sin(1. + rank + 7. * i + 0.3 * c + time));
+  }
+
+  /** Of each other rank every (2 + rank)-th thing; the last rank wants nothing of the first, which still wants of it. */
+  std::shared_ptr<const Partitioner> partitioner(const std::shared_ptr<const Communicator> &ranks)
+  {
+    std::vector<Partitioner::Ghost> ghosts;
+    for (int rank = 0; rank < ranks->size(); ++rank)
+      if (rank != ranks->rank() && !(rank == 0 && ranks->rank() == ranks->size() - 1))
+        for (int i = ranks->rank(); i < n_owned(rank); i += 2 + rank)
+          ghosts.push_back({rank, i});
+    return std::make_shared<const Partitioner>(ranks, n_owned(ranks->rank()), std::move(ghosts));
+  }
+
+  template <typename Number>
+  std::vector<Number> values(const Partitioner &things, const int width, const int time)
+  {
+    const int           own = things.communicator().rank();
+    std::vector<Number> result;
+    for (int i = 0; i < things.n_local(); ++i)
+      for (int c = 0; c < width; ++c)
+      {
+        const bool is_ghost = i >= things.n_owned();
+        const auto ghost    = is_ghost ? things.ghosts()[i - things.n_owned()] : Partitioner::Ghost{own, i};
+        result.push_back(entry<Number>(ghost.rank, ghost.index, c, time));
+      }
+    return result;
+  }
+
+  template <typename Number>
+  void check_ghosts(const Owners &on, const int width)
+  {
+    const auto things = partitioner(on.ranks);
+    for (int time = 0; time < 20; ++time)
+    {
+      const std::vector<Number> expected = values<Number>(*things, width, time);
+      std::vector<Number>       given    = expected;
+      std::fill(given.begin() + things->n_owned() * width, given.end(), std::numeric_limits<Number>::quiet_NaN());
+      Array<Number> x(on.backend, given);
+      things->start(on.backend, x.data(), width * sizeof(Number));
+      things->finish(on.backend, x.data(), width * sizeof(Number));
+      EXPECT_EQ(x.to_vector(), expected) << "of " << width << " numbers of " << sizeof(Number) << " bytes, " << time;
+    }
+  }
+
+  void check_sums(const Owners &on)
+  {
+    const auto things = partitioner(on.ranks);
+    for (int time = 0; time < 50; ++time)
+    {
+      const double  part = std::cos(3. * on.ranks->rank() + time);
+      Array<double> numbers(on.backend, std::vector<double>{part, -2. * part, 5.});
+      double        expected[2] = {0., 0.};
+      for (int rank = 0; rank < on.ranks->size(); ++rank)
+      {
+        expected[0] += std::cos(3. * rank + time);
+        expected[1] += -2. * std::cos(3. * rank + time);
+      }
+      const int n = 1 + time % 2;
+      things->sum(on.backend, numbers.data(), n);
+      EXPECT_EQ(numbers.to_vector(), (std::vector<double>{expected[0], n > 1 ? expected[1] : -2. * part, 5.}));
+    }
+  }
+
+  /** x becomes 2 x with ghosts, again and again, beside a sum of each. */
+  void check_graph(const Owners &on)
+  {
+    const auto     things = partitioner(on.ranks);
+    Vector<double> x;
+    x.reinit(on.backend, things, 3);
+    const std::vector<double> start = values<double>(*things, 3, 0);
+    x.copy_from_host({start.begin(), start.begin() + things->n_owned() * 3});
+    Array<double> number(on.backend, std::vector<double>{1.});
+    const auto    step = [&] {
+      x *= 2.;
+      x.update_ghosts();
+      things->sum(on.backend, number.data(), 1);
+    };
+    step();
+    ASSERT_TRUE(things->can_be_recorded(on.backend) || on.backend.kind() != BackendKind::cuda ||
+                std::getenv("PATCHFEM_TRANSPORT") != nullptr);
+    if (!things->can_be_recorded(on.backend))
+      return;
+    Graph     graph(on.backend, step);
+    const int n = 1000;
+    for (int i = 1; i < n; ++i)
+    {
+      graph.launch();
+      if (i % 500 == 0) // 2^500 is still far from overflow
+        x *= std::ldexp(1., -500);
+    }
+    std::vector<double> expected = start;
+    for (double &value : expected)
+      value = std::ldexp(value, n - 500);
+    EXPECT_EQ(x.array().to_vector(), expected);
+    EXPECT_EQ(number.read(0), std::pow(double(on.ranks->size()), n));
+  }
+
+  void check_all(const std::string &name)
+  {
+    const Owners on = owners(name);
+    if (on.ranks == nullptr)
+      return;
+    for (const int width : {1, 2, 3, 6, 36})
+    {
+      check_ghosts<float>(on, width);
+      check_ghosts<double>(on, width);
+    }
+    check_sums(on);
+    check_graph(on);
+  }
+
+  TEST(Transport, GhostsAndSums)
+  {
+    check_all("host");
+    check_all("emulated_device");
+  }
+
+  TEST(TransportOfDevices, GhostsAndSums)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    check_all("cuda");
+  }
+
+  /** Places that exchanges have left are used again, also while others still take what they were sent. */
+  TEST(TransportOfDevices, ManyExchangesOneAfterTheOther)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    const Owners on = owners("cuda");
+    if (on.ranks != nullptr)
+      for (int i = 0; i < 200; ++i)
+        check_ghosts<double>(on, 1 + i * 7 % 30);
+  }
+} // namespace
