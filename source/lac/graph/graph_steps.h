@@ -172,6 +172,37 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
+  int n_alone(Here, const Adjacency &graph)
+  {
+    if (graph.n_nodes() == 0)
+      return 0;
+    Array<int>          counts(graph.backend(), graph.n_nodes());
+    Array<std::int64_t> sums;
+    for_all(graph.backend(), graph.n_nodes(),
+            [offsets = graph.view().offsets, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              counts[i] = offsets[i] == offsets[i + 1];
+            });
+    return static_cast<int>(scan(counts, sums));
+  }
+
+  template <>
+  void aggregates_of_ends(
+      Here, const Adjacency &graph, const Array<int> &aggregate_of_node, Array<int> &of_node, Array<int> &of_neighbour)
+  {
+    of_node.reinit(graph.backend(), graph.neighbours().size());
+    of_neighbour.reinit(graph.backend(), graph.neighbours().size());
+    for_all(graph.backend(), graph.n_nodes(),
+            [edges = graph.view(), aggregate = aggregate_of_node.data(), of_node = of_node.data(),
+             of_neighbour = of_neighbour.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              for (std::int64_t e = edges.offsets[i]; e < edges.offsets[i + 1]; ++e)
+              {
+                of_node[e]      = aggregate[i];
+                of_neighbour[e] = aggregate[edges.neighbours[e]];
+              }
+            });
+  }
+
+  template <>
   Adjacency joined(Here, const Adjacency &own, const Adjacency &across)
   {
     return kept(own.backend(), own.n_nodes(),

@@ -131,6 +131,18 @@ namespace PatchFEM::graph_tools
                          const Array<double>               &norms,
                          double                             threshold);
 
+  /** Nodes without neighbours. */
+  template <typename Where>
+  int n_alone(Where, const Adjacency &graph);
+
+  /** The aggregates of both ends of each edge, of @p aggregate_of_node, ghosts too. */
+  template <typename Where>
+  void aggregates_of_ends(Where,
+                          const Adjacency  &graph,
+                          const Array<int> &aggregate_of_node,
+                          Array<int>       &of_node,
+                          Array<int>       &of_neighbour);
+
   /** The edges of @p own and, behind them, those of @p across; and the first of these again. */
   template <typename Where>
   Adjacency joined(Where, const Adjacency &own, const Adjacency &across);

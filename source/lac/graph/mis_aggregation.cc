@@ -27,16 +27,6 @@ namespace PatchFEM
     /// in the plane, where it takes 25 in place of 41.
     constexpr double rounding_of_lengths = 1e-6;
 
-    /** Nodes without neighbours. */
-    int n_alone(const Adjacency &graph)
-    {
-      const std::vector<std::int64_t> offsets = graph.offsets().to_vector();
-      int                             n       = 0;
-      for (std::size_t i = 1; i < offsets.size(); ++i)
-        n += offsets[i] == offsets[i - 1];
-      return n;
-    }
-
     /// See graph_tools::line_weights(). A cube of 20 layers that grow 1 : 200 takes 29 steps, and 72 if nine nodes are
     /// needed everywhere, a cube of cells that do 1 : 30 in each direction 29 and 47; of Laplace 28 and 27 in place of
     /// 56 and 38.
@@ -99,6 +89,7 @@ namespace PatchFEM
       across        = level > 0 && follow ? rank_edges::across(A.backend(), *ranks, edges_across.back())
                                           : rank_edges::across(A, by_entries ? data.strength_threshold : 0.);
       n_coordinates = static_cast<int>(ranks->communicator().maximum(std::int64_t(n_coordinates))); // some have no node
+      width         = static_cast<int>(ranks->communicator().maximum(std::int64_t(width)));
     }
     const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
@@ -132,6 +123,9 @@ namespace PatchFEM
     if (by_distance)
       reinit(strong, mostly_lines);
     // Nodes all of whose short edges are cut by a border of ranks stay alone, and tell nothing of the mesh.
+    const auto n_alone = [&](const Adjacency &graph) {
+      return choose(A.backend(), [&](auto where) { return graph_tools::n_alone(where, graph); });
+    };
     const int  n_cut = by_distance && ranks != nullptr ? n_alone(strong) - n_alone(shorts) : 0;
     const bool along_short_edges =
         by_distance && static_cast<double>(of_all(next.n_aggregates() - n_cut)) <=

@@ -63,15 +63,17 @@ namespace PatchFEM::rank_edges
   std::vector<RankEdge>
   between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node)
   {
-    const HostGraph  graph(across);
-    std::vector<int> aggregate = aggregate_of_node.to_vector();
-    aggregate.resize(nodes.n_local());
-    nodes.update_ghosts(aggregate.data());
+    const Array<int> aggregate = with_ghosts(across.backend(), nodes, aggregate_of_node);
+    Array<int>       of_node, of_neighbour;
+    choose(across.backend(),
+           [&](auto where) { graph_tools::aggregates_of_ends(where, across, aggregate, of_node, of_neighbour); });
+    const std::vector<int> from = of_node.to_vector(), to = of_neighbour.to_vector(),
+                           neighbours = across.neighbours().to_vector(), weights = across.weights().to_vector();
     std::vector<RankEdge> result;
-    for (int i = 0; i < nodes.n_owned(); ++i)
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-        if (const int j = graph.neighbours[e]; aggregate[i] >= 0 && aggregate[j] >= 0)
-          result.push_back({aggregate[i], {nodes.ghosts()[j - nodes.n_owned()].rank, aggregate[j]}, graph.weight(e)});
+    for (std::size_t e = 0; e < neighbours.size(); ++e)
+      if (from[e] >= 0 && to[e] >= 0)
+        result.push_back(
+            {from[e], {nodes.ghosts()[neighbours[e] - nodes.n_owned()].rank, to[e]}, weights.empty() ? 1 : weights[e]});
     const auto key = [](const RankEdge &edge) { return std::tuple(edge.node, edge.other.rank, edge.other.index); };
     std::sort(result.begin(), result.end(), [&](const RankEdge &a, const RankEdge &b) { return key(a) < key(b); });
     std::size_t n = 0;
@@ -94,7 +96,7 @@ namespace PatchFEM::rank_edges
                   Adjacency           &result)
   {
     const Communicator &ranks = nodes.communicator();
-    const Backend      &place = own.backend();
+    const Backend      &place = across.backend(); // of the matrix, on all ranks
     const Array<double> here  = with_ghosts(place, nodes, points, width);
     return choose(place, [&](auto where) {
       using namespace graph_tools;

@@ -48,9 +48,8 @@ namespace PatchFEM::rank_edges
       nodes.update_ghosts(result.data(), width);
     else
     {
-      std::vector<T> of_all = result.to_vector();
-      nodes.update_ghosts(of_all.data(), width);
-      result.copy_from(of_all.data(), of_all.size());
+      nodes.start(place, result.data(), width * sizeof(T));
+      nodes.finish(place, result.data(), width * sizeof(T));
     }
     return result;
   }

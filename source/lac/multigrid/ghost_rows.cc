@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
+#include "kernels/run.h"
 
 #include <algorithm>
 #include <numeric>
@@ -49,108 +50,132 @@ namespace PatchFEM
   CompressedPattern
   renumbered(const CompressedPattern &pattern, const int n_rows, const std::vector<int> &numbers, const int n_columns)
   {
-    std::vector<std::int64_t> offsets = pattern.offsets.to_vector();
-    std::vector<int>          columns = pattern.columns.to_vector();
-    offsets.resize(n_rows + 1);
-    columns.resize(offsets.back());
-    for (int &column : columns)
-      column = numbers[column];
-    CompressedPattern result;
+    const Backend     &place = pattern.offsets.backend();
+    const std::int64_t n     = pattern.offsets.read(n_rows);
+    CompressedPattern  result;
     result.n_rows    = n_rows;
     result.n_columns = n_columns;
     result.width     = pattern.width;
-    result.offsets.copy_from(pattern.offsets.backend(), offsets);
-    result.columns.copy_from(pattern.columns.backend(), columns);
+    result.offsets.reinit(place, std::size_t(n_rows) + 1);
+    memory::copy(place, result.offsets.data(), place, pattern.offsets.data(), result.offsets.memory_consumption());
+    result.columns.reinit(place, n);
+    choose(place, [&](auto where) { of_ranks::renumber(where, n, numbers, pattern.columns.data(), result.columns); });
     return result;
   }
 
   std::vector<int> GhostRows::append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern)
   {
-    const Backend                            place   = pattern.offsets.backend();
-    std::vector<int>                         columns = pattern.columns.to_vector();
+    const Backend    place = pattern.offsets.backend(), host;
+    std::vector<int> list;
+    for (const Destination &to : nodes.destinations())
+      list.insert(list.end(), to.indices.begin(), to.indices.end());
+    rows.copy_from(place, list);
+    Array<int> columns_of_rows;
+    choose(place, [&](auto where) { of_ranks::read_rows(where, pattern, rows, starts, columns_of_rows); });
+
+    const std::vector<std::int64_t>          begin   = starts.to_vector();
+    const std::vector<int>                   columns = columns_of_rows.to_vector();
     std::map<int, std::vector<int>>          lengths;
     std::map<int, std::vector<std::int64_t>> sent;
-    offsets = pattern.offsets.to_vector();
-    for (const Partitioner::Destination &to : nodes.destinations())
+    std::size_t                              row = 0;
+    destinations.clear();
+    sources.clear();
+    travels.clear();
+    first_row = nodes.n_owned();
+    for (const Destination &to : nodes.destinations())
+    {
+      const auto first = static_cast<int>(begin[row]);
       for (const int i : to.indices)
       {
-        lengths[to.rank].push_back(static_cast<int>(offsets[i + 1] - offsets[i]));
-        for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
-          sent[to.rank].push_back(numbers.global(columns[e]));
+        const auto n = static_cast<int>(begin[row + 1] - begin[row]);
+        lengths[to.rank].push_back(n);
+        if (n > 0)
+          first_row = std::min(first_row, i);
+        ++row;
       }
+      const auto end = static_cast<int>(begin[row]);
+      for (int e = first; e < end; ++e)
+        sent[to.rank].push_back(numbers.global(columns[e]));
+      if (first == end)
+        continue;
+      destinations.push_back({to.rank, std::vector<int>(end - first)});
+      std::iota(destinations.back().indices.begin(), destinations.back().indices.end(), first);
+    }
     lengths = nodes.communicator().exchange(lengths);
     sent    = nodes.communicator().exchange(sent);
     std::vector<std::int64_t> received; // by rank, as the ghosts
-    for (const auto &[rank, list] : sent)
-      received.insert(received.end(), list.begin(), list.end());
+    for (const auto &[rank, of_rank] : sent)
+    {
+      const auto first = static_cast<int>(received.size());
+      received.insert(received.end(), of_rank.begin(), of_rank.end());
+      if (!of_rank.empty())
+        sources.push_back({rank, first, static_cast<int>(received.size())});
+    }
 
     const std::vector<int> new_numbers = numbers.add(received);
-    for (int &column : columns)
-      column = new_numbers[column];
-    places.resize(received.size());
-    std::size_t row = 0;
-    for (const auto &[rank, list] : lengths)
-      for (const int n : list)
+    n_own                              = pattern.offsets.read(nodes.n_owned());
+    std::vector<std::int64_t> offsets(1, n_own);
+    std::vector<int>          more, place_of(received.size()), found, order;
+    for (const auto &[rank, of_rank] : lengths)
+      for (const int n : of_rank)
       {
-        std::vector<int> found(n), order(n);
+        const std::size_t first = more.size();
+        found.resize(n);
+        order.resize(n);
         std::iota(order.begin(), order.end(), 0);
         for (int p = 0; p < n; ++p)
-          found[p] = numbers.local(received[row + p]);
+          found[p] = numbers.local(received[first + p]);
         std::sort(order.begin(), order.end(), [&](const int p, const int q) { return found[p] < found[q]; });
         for (int p = 0; p < n; ++p)
         {
-          columns.push_back(found[order[p]]);
-          places[row + order[p]] = p;
+          more.push_back(found[order[p]]);
+          place_of[first + order[p]] = p;
         }
-        offsets.push_back(static_cast<std::int64_t>(columns.size()));
+        offsets.push_back(n_own + static_cast<std::int64_t>(more.size()));
         pattern.width = std::max(pattern.width, n);
-        row += n;
       }
+    places.copy_from(place, place_of);
+    Array<int> all_columns(place, n_own + more.size());
+    choose(place,
+           [&](auto where) { of_ranks::renumber(where, n_own, new_numbers, pattern.columns.data(), all_columns); });
+    if (!more.empty())
+      memory::copy(place, all_columns.data() + n_own, host, more.data(), more.size() * sizeof(int));
+    Array<std::int64_t> all_offsets(place, std::size_t(nodes.n_local()) + 1);
+    memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), nodes.n_owned() * sizeof(std::int64_t));
+    memory::copy(place, all_offsets.data() + nodes.n_owned(), host, offsets.data(),
+                 offsets.size() * sizeof(std::int64_t));
     pattern.n_rows    = nodes.n_local();
     pattern.n_columns = numbers.n();
-    pattern.offsets.copy_from(place, offsets);
-    pattern.columns.copy_from(place, columns);
+    pattern.offsets   = std::move(all_offsets);
+    pattern.columns   = std::move(all_columns);
     return new_numbers;
   }
 
   template <typename Number>
-  void GhostRows::update(const Partitioner &nodes,
-                         const int          first,
-                         const int          n_c,
-                         const int          n_m,
-                         const Backend     &place,
-                         Number            *values) const
+  void GhostRows::update(const Partitioner       &nodes,
+                         const CompressedPattern &pattern,
+                         const int                begin,
+                         const int                n_c,
+                         const int                n_m,
+                         Number                  *values) const
   {
-    const Backend       host;
-    const int           begin = first_sent(nodes), n = nodes.n_owned(), size = n_c * n_m;
-    const auto          at = [&](const int row) { return (offsets[row] - offsets[first]) * size; };
-    std::vector<Number> own(at(n) - at(begin)), here(at(nodes.n_local()) - at(n));
-    const auto          copy = [](const Backend &to, Number *target, const Backend &from, const Number *source,
-                         const std::size_t n_values) {
-      if (n_values > 0)
-        memory::copy(to, target, from, source, n_values * sizeof(Number));
-    };
-    copy(host, own.data(), place, values + at(begin), own.size());
-    std::map<int, std::vector<Number>> messages;
-    for (const Partitioner::Destination &to : nodes.destinations())
-      for (const int i : to.indices)
-        messages[to.rank].insert(messages[to.rank].end(), own.data() + at(i) - at(begin),
-                                 own.data() + at(i + 1) - at(begin));
-    std::vector<Number> received; // by rank, as the ghosts
-    for (const auto &[rank, message] : nodes.communicator().exchange(messages))
-      received.insert(received.end(), message.begin(), message.end());
-    const Number *from     = received.data();
-    const int    *place_of = places.data();
-    for (int row = n; row < nodes.n_local(); ++row)
-    {
-      const int     n_blocks = static_cast<int>(offsets[row + 1] - offsets[row]);
-      Number *const to       = here.data() + at(row) - at(n);
-      for (int a = 0; a < n_c; ++a)
-        for (int p = 0; p < n_blocks; ++p, from += n_m)
-          std::copy(from, from + n_m, to + (a * n_blocks + place_of[p]) * n_m);
-      place_of += n_blocks;
-    }
-    copy(place, values + at(n), host, here.data(), here.size());
+    const Backend       place = pattern.offsets.backend();
+    const int           size  = n_c * n_m;
+    const std::size_t   bytes = size * sizeof(Number);
+    const Array<Number> sent  = choose(
+         place, [&](auto where) { return of_ranks::read_values(where, pattern, begin, rows, starts, size, values); });
+    Array<Number> received(place, places.size() * size);
+    auto          travel =
+        std::find_if(travels.begin(), travels.end(), [&](const Travel &known) { return known.bytes == bytes; });
+    if (travel == travels.end())
+      travel = travels.insert(travel, {bytes, nodes.exchange(place, destinations, sources, bytes)});
+    travel->exchange->start(sent.data());
+    travel->exchange->finish(received.data());
+    const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
+    choose(place, [&](auto where) {
+      of_ranks::place_values(where, pattern, nodes.n_owned(), places, n_c, n_m, received,
+                             values + (n_own - before) * size);
+    });
   }
 
   int first_sent(const Partitioner &nodes)
@@ -162,6 +187,6 @@ namespace PatchFEM
     return result;
   }
 
-  template void GhostRows::update(const Partitioner &, int, int, int, const Backend &, float *) const;
-  template void GhostRows::update(const Partitioner &, int, int, int, const Backend &, double *) const;
+  template void GhostRows::update(const Partitioner &, const CompressedPattern &, int, int, int, float *) const;
+  template void GhostRows::update(const Partitioner &, const CompressedPattern &, int, int, int, double *) const;
 } // namespace PatchFEM

@@ -16,8 +16,9 @@ namespace PatchFEM
     /** Collective: of this rank's @p n_own coarse nodes, and no other. */
     CoarseNumbers(const Communicator &ranks, int n_own);
 
-    int n_own() const { return static_cast<int>(end - begin); }
-    int n() const { return n_own() + static_cast<int>(others.size()); }
+    int          n_own() const { return static_cast<int>(end - begin); }
+    std::int64_t first_own() const { return begin; } ///< among all
+    int          n() const { return n_own() + static_cast<int>(others.size()); }
 
     /** Among the coarse nodes of all ranks, which come rank by rank. */
     std::int64_t global(const int local) const { return local < n_own() ? begin + local : others[local - n_own()]; }
@@ -51,23 +52,97 @@ namespace PatchFEM
     /** Collective: adds them to @p pattern and their columns to @p numbers. Returns what numbers.add() does. */
     std::vector<int> append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern);
 
+    /** The first owned node whose row has entries and goes to others; their number if there is none. */
+    int first() const { return first_row; }
+
     /**
-     * Collective: their values. @p values are those of rows from @p first on, at most first_sent(), on @p place, in
-     * scalar rows (see kernels/coarsening.h) of blocks of n_c x n_m.
+     * Collective: their values. @p values are those of rows of @p pattern from @p begin on, at most first(), in scalar
+     * rows (see kernels/coarsening.h) of blocks of n_c x n_m.
      */
     template <typename Number>
-    void update(const Partitioner &nodes, int first, int n_c, int n_m, const Backend &place, Number *values) const;
+    void update(
+        const Partitioner &nodes, const CompressedPattern &pattern, int begin, int n_c, int n_m, Number *values) const;
 
     std::size_t memory_consumption() const
     {
-      return offsets.size() * sizeof(std::int64_t) + places.size() * sizeof(int);
+      std::size_t bytes = memory_consumption_of(rows, starts, places);
+      for (const Travel &travel : travels)
+        bytes += travel.exchange->memory_consumption();
+      return bytes;
     }
 
   private:
-    std::vector<std::int64_t> offsets; ///< [node here + 1], in blocks
-    std::vector<int>          places;  ///< of each block that comes, in its row here
+    int                      first_row = 0;
+    std::int64_t             n_own     = 0; ///< blocks of owned rows
+    Array<int>               rows;          ///< that go to others, by destination
+    Array<std::int64_t>      starts;        ///< of these, in blocks, one behind the other
+    Array<int>               places;        ///< of each block that comes, in its row here
+    std::vector<Destination> destinations;  ///< of blocks in the order of starts
+    std::vector<Source>      sources;       ///< of blocks as they come
+
+    /** Of blocks of one size. */
+    struct Travel
+    {
+      std::size_t                          bytes;
+      std::unique_ptr<Transport::Exchange> exchange;
+    };
+    mutable std::vector<Travel> travels;
   };
 
   /** The first owned node that others have as a ghost; their number if there is none. */
   int first_sent(const Partitioner &nodes);
+
+  namespace of_ranks
+  {
+    // Steps of both back ends.
+
+    /** Where @p rows start and the columns of them, one row behind the other. */
+    template <typename Where>
+    void read_rows(Where,
+                   const CompressedPattern &pattern,
+                   const Array<int>        &rows,
+                   Array<std::int64_t>     &starts,
+                   Array<int>              &columns);
+
+    /** The same of values, which are those of rows from @p begin on, of blocks of @p size numbers. */
+    template <typename Number, typename Where>
+    Array<Number> read_values(Where,
+                              const CompressedPattern   &pattern,
+                              int                        begin,
+                              const Array<int>          &rows,
+                              const Array<std::int64_t> &starts,
+                              int                        size,
+                              const Number              *values);
+
+    /**
+     * The rows of ghosts, from row @p n_owned of @p pattern on, whose first value is values[0]: @p received has their
+     * blocks as owners have them, of which block k of all is block places[k] of its row here.
+     */
+    template <typename Number, typename Where>
+    void place_values(Where,
+                      const CompressedPattern &pattern,
+                      int                      n_owned,
+                      const Array<int>        &places,
+                      int                      n_c,
+                      int                      n_m,
+                      const Array<Number>     &received,
+                      Number                  *values);
+
+    /** Rows aggregate[nodes[k]] of @p values, [row][size]; 0 where that is below 0. */
+    template <typename Where>
+    Array<double>
+    of_aggregates(Where, const Array<int> &nodes, const Array<int> &aggregate, int size, const Array<double> &values);
+
+    /** to[i] = numbers[from[i]], i < n */
+    template <typename Where>
+    void renumber(Where, std::int64_t n, const std::vector<int> &numbers, const int *from, Array<int> &to);
+
+    /** used[c - first] = 1 for the first @p n columns c that are not below @p first. */
+    template <typename Where>
+    void mark(Where, std::int64_t n, const Array<int> &columns, int first, Array<int> &used);
+
+    /** result[i] = begin + own[i]; what is below 0 remains below. */
+    template <typename Where>
+    void global_numbers(Where, const Array<int> &own, std::int64_t begin, Array<std::int64_t> &result);
+  } // namespace of_ranks
 } // namespace PatchFEM

@@ -469,7 +469,7 @@ namespace PatchFEM
       place.synchronize();
     }
     if (nodes != nullptr)
-      of_ranks->rows_of_P.update(*nodes, 0, nc, nm, place, P_values.data());
+      of_ranks->rows_of_P.update(*nodes, P_pattern, 0, nc, nm, P_values.data());
     multiply(where, A, P_values, tentative.dropped());
   }
 
@@ -539,7 +539,7 @@ namespace PatchFEM
     const auto                      fetch_product = [&] {
       rows.last = nodes->n_owned();
       launch(place, [&](const Here here) { kernels::matrix_prolongator(here, all, rows); });
-      of_ranks->rows_of_product.update(*nodes, rows.first, nc, nm, place, rows.values);
+      of_ranks->rows_of_product.update(*nodes, product_pattern, rows.first, nc, nm, rows.values);
       rows.last = nodes->n_local();
     };
     if (by_rows)

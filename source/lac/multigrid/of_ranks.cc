@@ -1,24 +1,47 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "of_ranks.h"
 
+#include "kernels/run.h"
+
 #include <algorithm>
 #include <type_traits>
 
 namespace PatchFEM
 {
-  std::vector<int>
-  OfRanks::know_aggregates(const Partitioner &nodes, const AggregateLists &aggregates, CoarseNumbers &numbers)
+  void OfRanks::know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates)
   {
-    const std::vector<int>    own = aggregates.aggregate_of_node().to_vector();
-    std::vector<std::int64_t> of_all(nodes.n_local(), -1);
-    for (std::size_t i = 0; i < own.size(); ++i)
-      of_all[i] = own[i] < 0 ? -1 : numbers.global(own[i]);
-    nodes.update_ghosts(of_all.data());
-    numbers.add({of_all.begin() + nodes.n_owned(), of_all.end()});
+    const Array<int>   &own = aggregates.aggregate_of_node();
+    const int           n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
+    Array<std::int64_t> of_all(place, std::max(nodes.n_local(), 1));
+    choose(place, [&](auto where) { PatchFEM::of_ranks::global_numbers(where, own, numbers.first_own(), of_all); });
+    nodes.start(place, of_all.data(), sizeof(std::int64_t));
+    nodes.finish(place, of_all.data(), sizeof(std::int64_t));
+    std::vector<std::int64_t> of_ghosts(n_ghosts);
+    if (n_ghosts > 0)
+      memory::copy(Backend(), of_ghosts.data(), place, of_all.data() + n, n_ghosts * sizeof(std::int64_t));
+    numbers.add(of_ghosts);
+    aggregate_of_node.reinit(place, nodes.n_local());
+    if (n > 0)
+      memory::copy(place, aggregate_of_node.data(), place, own.data(), own.memory_consumption());
     std::vector<int> result;
-    for (const std::int64_t aggregate : of_all)
+    for (const std::int64_t aggregate : of_ghosts)
       result.push_back(aggregate < 0 ? -1 : numbers.local(aggregate));
-    return result;
+    aggregates_of_ghosts = std::move(result);
+    set_ghosts(n);
+  }
+
+  void OfRanks::renumber(const Partitioner &nodes, const std::vector<int> &new_numbers)
+  {
+    for (int &i : aggregates_of_ghosts)
+      i = i < 0 ? i : new_numbers[i];
+    set_ghosts(nodes.n_owned());
+  }
+
+  void OfRanks::set_ghosts(const int n_owned)
+  {
+    if (!aggregates_of_ghosts.empty())
+      memory::copy(aggregate_of_node.backend(), aggregate_of_node.data() + n_owned, Backend(),
+                   aggregates_of_ghosts.data(), aggregates_of_ghosts.size() * sizeof(int));
   }
 
   std::vector<int> OfRanks::used_numbers(const CoarseNumbers             &numbers,
@@ -27,21 +50,21 @@ namespace PatchFEM
                                          const CompressedPattern         &C,
                                          std::vector<Partitioner::Ghost> &ghosts)
   {
-    std::vector<int> used(numbers.n(), 0);
-    const auto       use = [&](const CompressedPattern &pattern, const std::int64_t n_entries) {
-      const std::vector<int> columns = pattern.columns.to_vector();
-      for (std::int64_t e = 0; e < n_entries; ++e)
-        used[columns[e]] = 1;
-    };
-    use(P, P.offsets.read(n_rows));
-    use(C, static_cast<std::int64_t>(C.columns.size()));
-    std::vector<int> result(numbers.n(), -1);
+    const int  n_own = numbers.n_own();
+    Array<int> used(P.columns.backend(), numbers.n() - n_own);
+    used.set_zero();
+    choose(used.backend(), [&](auto where) {
+      PatchFEM::of_ranks::mark(where, P.offsets.read(n_rows), P.columns, n_own, used);
+      PatchFEM::of_ranks::mark(where, static_cast<std::int64_t>(C.columns.size()), C.columns, n_own, used);
+    });
+    const std::vector<int> is_used = used.to_vector();
+    std::vector<int>       result(numbers.n(), -1);
     for (int i = 0; i < numbers.n(); ++i)
-      if (i < numbers.n_own())
+      if (i < n_own)
         result[i] = i;
-      else if (used[i] != 0)
+      else if (is_used[i - n_own] != 0)
       {
-        result[i] = numbers.n_own() + static_cast<int>(ghosts.size());
+        result[i] = n_own + static_cast<int>(ghosts.size());
         ghosts.push_back(numbers.ghost(i));
       }
     return result;
@@ -75,18 +98,35 @@ namespace PatchFEM
     const std::size_t size = std::size_t(n_modes) * n_modes;
     if (nodes.communicator().maximum(std::int64_t(wanted)) == 0)
       return Array<double>();
-    std::vector<double>    modes = own.to_vector(), of_nodes(nodes.n_local() * size, 0.);
-    const std::vector<int> of    = aggregate_of_node.to_vector();
-    for (const Partitioner::Destination &to : nodes.destinations())
-      for (const int i : to.indices)
-        if (of[i] >= 0)
-          std::copy_n(modes.data() + of[i] * size, size, of_nodes.data() + i * size);
-    nodes.update_ghosts(of_nodes.data(), static_cast<int>(size));
-    modes.resize(n_numbers * size, 0.);
-    for (int i = nodes.n_owned(); i < nodes.n_local(); ++i)
-      if (of[i] >= 0)
-        std::copy_n(of_nodes.data() + i * size, size, modes.data() + of[i] * size);
-    return Array<double>(aggregate_of_node.backend(), modes);
+    const Backend   &place = aggregate_of_node.backend();
+    std::vector<int> list;
+    for (const Destination &to : nodes.destinations())
+      list.insert(list.end(), to.indices.begin(), to.indices.end());
+    const Array<int>          given(place, list);
+    const std::vector<double> sent =
+        choose(place, [&](auto where) {
+          return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
+        }).to_vector();
+    std::map<int, std::vector<double>> messages;
+    auto                               next = sent.begin();
+    for (const Destination &to : nodes.destinations())
+    {
+      messages[to.rank].assign(next, next + to.indices.size() * size);
+      next += to.indices.size() * size;
+    }
+    const int           n_own = numbers.n_own();
+    std::vector<double> of_others((n_numbers - n_own) * size, 0.);
+    std::size_t         ghost = 0;
+    for (const auto &[rank, of_rank] : nodes.communicator().exchange(messages)) // by rank, as the ghosts
+      for (std::size_t e = 0; e < of_rank.size(); e += size, ++ghost)
+        if (const int aggregate = aggregates_of_ghosts[ghost]; aggregate >= n_own)
+          std::copy_n(of_rank.data() + e, size, of_others.data() + (aggregate - n_own) * size);
+    Array<double> result(place, n_numbers * size);
+    if (!own.empty())
+      memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
+    if (!of_others.empty())
+      memory::copy(place, result.data() + n_own * size, Backend(), of_others.data(), of_others.size() * sizeof(double));
+    return result;
   }
 
   template Array<float>  OfRanks::with_ghosts(const Partitioner &, const Backend &, const Array<double> &, int);

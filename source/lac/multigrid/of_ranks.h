@@ -16,9 +16,11 @@ namespace PatchFEM
     Array<int>    aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
     GhostRows     rows_of_P, rows_of_product;
 
-    /** Collective: what becomes aggregate_of_node. @p numbers get the aggregates of ghosts. */
-    std::vector<int>
-    know_aggregates(const Partitioner &nodes, const AggregateLists &aggregates, CoarseNumbers &numbers);
+    /** Collective: aggregate_of_node on @p place, and numbers for the aggregates of ghosts. */
+    void know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates);
+
+    /** What has become of numbers; those of this rank's aggregates remain. */
+    void renumber(const Partitioner &nodes, const std::vector<int> &new_numbers);
 
     /** [number], the one among those used in the first @p n_rows of @p P and in @p C, which are @p ghosts; else -1. */
     static std::vector<int> used_numbers(const CoarseNumbers             &numbers,
@@ -43,5 +45,10 @@ namespace PatchFEM
     {
       return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product);
     }
+
+  private:
+    std::vector<int> aggregates_of_ghosts;
+
+    void set_ghosts(int n_owned);
   };
 } // namespace PatchFEM

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lac/graph/graph_tools.h"
 #include "null_vectors.h"
 
 #include <patchfem/lac/multigrid/rank_hierarchy.h>
@@ -15,19 +16,6 @@ namespace PatchFEM
 
     /** A level of so few nodes on each rank is gathered: there border counts for more than what lies inside. */
     constexpr int few_nodes = 16;
-
-    /** The mean position of the nodes of each aggregate. */
-    std::vector<double> centroids(const AggregateLists &aggregates, const std::vector<double> &points, const int dim)
-    {
-      const std::vector<int> offsets = aggregates.aggregate_offsets().to_vector(),
-                             nodes   = aggregates.aggregate_nodes().to_vector();
-      std::vector<double> result(std::size_t(aggregates.n_aggregates()) * dim, 0.);
-      for (int g = 0; g < aggregates.n_aggregates(); ++g)
-        for (int k = offsets[g]; k < offsets[g + 1]; ++k)
-          for (int d = 0; d < dim; ++d)
-            result[g * dim + d] += points[std::size_t(nodes[k]) * dim + d] / (offsets[g + 1] - offsets[g]);
-      return result;
-    }
   } // namespace
 
   template <typename Number>
@@ -50,12 +38,13 @@ namespace PatchFEM
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
 
-    const std::int64_t  small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
-    const int           n_modes = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
-    const int           dim     = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
-    Array<double>       modes;
-    std::vector<double> points = near_null.points().to_vector();
+    const std::int64_t small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
+    const int          n_modes = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
+    const int          dim     = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
+    Array<double>      modes;
+    Array<double>      points;
     modes.copy_from(place, near_null.array());
+    points.copy_from(place, near_null.points());
 
     while (last().partitioner()->n_global() >
                std::max(small / last().block_rows(), std::int64_t(few_nodes) * ranks.size()) &&
@@ -83,7 +72,13 @@ namespace PatchFEM
         if (matrix.n_rows() > 0)
           level->tentative.compute(level->aggregates, modes, matrix.block_rows(), n_modes);
       });
-      points = centroids(level->aggregates, points, dim);
+      if (level->aggregates.n_aggregates() > 0)
+        points = choose(place, [&](auto where) {
+          return graph_tools::find_centroids(where, level->aggregates.aggregate_offsets(),
+                                             level->aggregates.aggregate_nodes(), {points.data(), dim, dim});
+        });
+      else
+        points.release();
       modes.copy_from(place, level->tentative.coarse_modes());
       multigrid::on_level(levels.size(), matrix.partitioner()->n_global() * matrix.block_rows(), [&] {
         multigrid::restrict_null_vectors(matrix, level->aggregates, level->tentative, n_modes, null_vectors);
@@ -101,7 +96,7 @@ namespace PatchFEM
     gather_matrix(last());
     const NearNullSpace all_modes =
         NearNullSpace::at_nodes(n_modes, Array<double>(place, ranks.concatenate(modes.to_vector())), dim,
-                                Array<double>(place, ranks.concatenate(points)));
+                                Array<double>(place, ranks.concatenate(points.to_vector())));
     const std::unique_ptr<AMGAggregation> again =
         aggregation.gather(static_cast<unsigned int>(levels.size()), *last().partitioner());
     require(again != nullptr, "These aggregates are for one rank.");

@@ -183,12 +183,10 @@ namespace PatchFEM
     const Backend     &place   = A.backend();
     const Partitioner &nodes   = *A.partitioner();
     const int          n_nodes = nodes.n_owned(), n_aggregates = aggregates.n_aggregates();
-    const bool         folded          = aggregates.stretched();
-    of_ranks                           = std::make_shared<OfRanks>(nodes.communicator(), n_aggregates);
-    n_in_stretches                     = first_sent(nodes);
-    CoarseNumbers   &numbers           = of_ranks->numbers;
-    std::vector<int> aggregate_of_node = of_ranks->know_aggregates(nodes, aggregates, numbers);
-    of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
+    const bool         folded = aggregates.stretched();
+    of_ranks                  = std::make_shared<OfRanks>(nodes.communicator(), n_aggregates);
+    CoarseNumbers &numbers    = of_ranks->numbers;
+    of_ranks->know_aggregates(place, nodes, aggregates);
 
     // Patterns; the columns of each know more coarse nodes of others than the ones before.
     const int *aggregate = of_ranks->aggregate_of_node.data();
@@ -201,17 +199,17 @@ namespace PatchFEM
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
     }
     const auto renumber = [&](const std::vector<int> &new_numbers, CompressedPattern *pattern) {
-      for (int &i : aggregate_of_node)
-        i = i < 0 ? i : new_numbers[i];
+      of_ranks->renumber(nodes, new_numbers);
       if (pattern != nullptr)
         *pattern = renumbered(*pattern, pattern->n_rows, new_numbers, numbers.n());
       if (folded)
         whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
     };
     renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
+    // Where a row of P is empty that of A P is, too, unless P has been folded.
+    n_in_stretches  = folded ? first_sent(nodes) : of_ranks->rows_of_P.first();
     product_pattern = compress(place, n_nodes, numbers.n(), product_rows(A));
     renumber(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
-    of_ranks->aggregate_of_node.copy_from(place, aggregate_of_node);
     {
       CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       transposed.n_rows            = n_aggregates; // those of others are behind
