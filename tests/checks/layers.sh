@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Which layer may include what. Everything but *_dealii.*, mpi/, bench_ranks.cc, patchfem.h and app/ is the core, which
-# nvcc and machines without deal.II see: it includes neither deal.II nor MPI nor Trilinos nor a header of the layer above,
+# Which layer may include what. Everything but *_dealii.*, mpi/, bench_ranks.cc, bench_scaling.cc, patchfem.h and app/ is
+# the core, which nvcc and machines without deal.II see: it includes neither deal.II nor MPI nor Trilinos nor a header of the layer above,
 # so that no header reachable from cuda/ does. CUDA's own headers stay in cuda/ and in benchmarks of vendor libraries.
 source "$(dirname "$0")/common.sh"
 
-core=$(sources cuda include source benchmarks tests/core | grep -E '\.(h|cc|cu|cuh|in)$' | grep -vE '_dealii\.|/app/|/mpi/|/bench_ranks\.|/patchfem\.h$' || true)
+core=$(sources cuda include source benchmarks tests/core | grep -E '\.(h|cc|cu|cuh|in)$' | grep -vE '_dealii\.|/app/|/mpi/|/bench_(ranks|scaling)\.|/patchfem\.h$' || true)
 [[ -n $core ]] || complain "no source files found"
 
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
