@@ -118,8 +118,9 @@ namespace PatchFEM
     NearNullSpace rigid_body_modes() const;
 
     /**
-     * The functions of degree 1 that this space has, with all its constraints; null where its degree is 1, on several
-     * ranks, and if an element has no nodes at the vertices. They are continuous where the functions of the space are:
+     * The functions of degree 1 that this space has, with all its constraints; null where its degree is 1 and if an
+     * element has no nodes at the vertices, and of several ranks where values come from so far that the owners of
+     * vertices do not have these nodes. They are continuous where the functions of the space are:
      * where vertices hang, the lines of the space give their values from the cell that they hang on.
      */
     std::shared_ptr<const LinearEmbedding> linear_embedding() const;
