@@ -70,8 +70,12 @@ namespace PatchFEM
     template <typename Matrix>
     void initialize_matrix(Matrix &matrix) const
     {
-      matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
-      matrix.set_partitioner(batches().partitioner());
+      lead_and_follow(backend(), [&] {
+        together(batches().partitioner(), [&] {
+          matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
+          matrix.set_partitioner(batches().partitioner());
+        });
+      });
     }
 
     /** A zero for each unknown; any number if @p omit_zeroing_entries. */
@@ -178,6 +182,7 @@ namespace PatchFEM
     State        &get() const;
     SparsityView  pattern() const;
     Array<double> owned_points() const;
+    NearNullSpace rigid_body_modes_here() const;
 
     std::vector<double> values_of_owners(std::vector<double> values) const;
 
