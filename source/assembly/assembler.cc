@@ -25,7 +25,7 @@ namespace PatchFEM
             "The weak form and the finite element have different numbers of components.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     const std::size_t there = space.backend().patch_memory(), least = 2048 * std::max(4, data.concurrent);
-    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there),
+    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there) || !owns(space.backend()),
             "Fast memory must be 0, or between ", least, " and the ", there, " bytes that there are, not ",
             data.fast_memory, ".");
     domain = Space(); // until all of the new one is there

@@ -136,5 +136,9 @@ namespace
                       {"loads", [&] { integrate(V, field, {}, v); }}};
     for (const auto &[what, call] : calls)
       expect_same(message_of(call), " ", what);
+    // Members have the memory of a host for patches, which does not count.
+    Patches::AdditionalData data;
+    data.fast_memory = backend.patch_memory() + 1;
+    expect_same(message_of([&] { assembler.reinit(V, data); }), "Fast memory", "fast memory");
   }
 } // namespace
