@@ -25,7 +25,7 @@ namespace PatchFEM
             "The weak form and the finite element have different numbers of components.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     const std::size_t there = space.backend().patch_memory(), least = 2048 * std::max(4, data.concurrent);
-    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there),
+    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there) || !owns(space.backend()),
             "Fast memory must be 0, or between ", least, " and the ", there, " bytes that there are, not ",
             data.fast_memory, ".");
     domain = Space(); // until all of the new one is there
@@ -135,13 +135,13 @@ namespace PatchFEM
       for (const double value : values)
         require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
     };
-    lead(elements.backend(), [&] {
+    lead_and_follow(elements.backend(), [&] {
       check(terms.load, n_points * elements.n_components());
       check(terms.robin, n_points);
+      face_load.copy_from(elements.backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
+      face_robin.copy_from(elements.backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
+      face_points.copy_from(elements.backend(), offsets);
     });
-    face_load.copy_from(elements.backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
-    face_robin.copy_from(elements.backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
-    face_points.copy_from(elements.backend(), offsets);
   }
 
   template <typename Number>
@@ -191,11 +191,13 @@ namespace PatchFEM
   template <typename Number>
   std::vector<std::string> AssemblerBase<Number>::kernel_names() const
   {
-    std::vector<std::string>  result(passes.size());
-    AssemblyArguments<Number> a = data_arguments();
-    for (const Pass &pass : passes)
-      result[pass.plan->batch()] = pass.plan->strategy() + " (" + begin_pass(pass, a).name + ")";
-    return result;
+    return lead_and_follow(domain.backend(), [&] {
+      std::vector<std::string>  result(passes.size());
+      AssemblyArguments<Number> a = data_arguments();
+      for (const Pass &pass : passes)
+        result[pass.plan->batch()] = pass.plan->strategy() + " (" + begin_pass(pass, a).name + ")";
+      return result;
+    });
   }
 
   template <typename Number>
@@ -263,9 +265,14 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::run(const MatrixTarget<Number> &target, Number *rhs)
+  void AssemblerBase<Number>::run(MatrixBase<Number> *const matrix, Vector<Number> *const rhs)
   {
-    lead_and_follow(domain.backend(), [&] { run_here(target, rhs); });
+    lead_and_follow(domain.backend(), [&] {
+      const MatrixTarget<Number> to = matrix != nullptr ? target(*matrix) : MatrixTarget<Number>();
+      if (rhs != nullptr)
+        domain.initialize_dof_vector(*rhs, true);
+      run_here(to, rhs != nullptr ? rhs->data() : nullptr);
+    });
   }
 
   template <typename Number>

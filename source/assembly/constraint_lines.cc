@@ -3,6 +3,7 @@
 #include "kernels/run.h"
 
 #include <patchfem/assembly/constraint_lines.h>
+#include <patchfem/base/rank_group.h>
 
 #include <algorithm>
 #include <numeric>
@@ -76,41 +77,49 @@ namespace PatchFEM
   template <typename Number>
   void ConstraintLines::distribute(Vector<Number> &x) const
   {
-    check(x);
-    x.update_ghosts(); // which are masters, and have lines of their own behind the elements
-    run(place, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
+    lead_and_follow(place, [&] {
+      check(x);
+      x.update_ghosts(); // which are masters, and have lines of their own behind the elements
+      run(place, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
+    });
   }
 
   template <typename Number>
   void ConstraintLines::set_zero(Vector<Number> &x) const
   {
-    check(x);
-    run(place, n_lines(), kernels::SetConstrainedZeroBody<Number>{view(), x.data()});
+    lead_and_follow(place, [&] {
+      check(x);
+      run(place, n_lines(), kernels::SetConstrainedZeroBody<Number>{view(), x.data()});
+    });
   }
 
   template <typename Number>
   void ConstraintLines::condense(Vector<Number> &b) const
   {
-    check(b);
-    b.update_ghosts();
-    run(place, receivers.size(), kernels::CondenseBody<Number>{view(), b.data()});
-    set_zero(b);
+    lead_and_follow(place, [&] {
+      check(b);
+      b.update_ghosts();
+      run(place, receivers.size(), kernels::CondenseBody<Number>{view(), b.data()});
+      set_zero(b);
+    });
   }
 
   template <typename Number>
   void ConstraintLines::condense(const Operator<Number> &A, Vector<Number> &b) const
   {
-    check(b);
-    require(std::size_t(A.n_rows()) == n_unknowns && A.partitioner() == ranks &&
-                (ranks != nullptr || A.n_columns() == A.n_rows()),
-            "A matrix does not have a row and a column for each unknown of its space.");
-    Vector<Number> k, product;
-    k.reinit(b);
-    product.reinit(b);
-    distribute(k); // of 0: k itself
-    A.residual(product, k, b);
-    b.swap(product);
-    condense(b);
+    lead_and_follow(place, [&] {
+      check(b);
+      require(std::size_t(A.n_rows()) == n_unknowns && A.partitioner() == ranks &&
+                  (ranks != nullptr || A.n_columns() == A.n_rows()),
+              "A matrix does not have a row and a column for each unknown of its space.");
+      Vector<Number> k, product;
+      k.reinit(b);
+      product.reinit(b);
+      distribute(k); // of 0: k itself
+      A.residual(product, k, b);
+      b.swap(product);
+      condense(b);
+    });
   }
 
   ConstraintLinesView ConstraintLines::view() const

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lac/multigrid/ghost_rows.h"
 #include "linear_embedding_steps.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
-#include <unordered_map>
 
 namespace PatchFEM
 {
@@ -18,131 +16,95 @@ namespace PatchFEM
     /// The next level has at most this share of the nodes, or it is not worth what it takes.
     constexpr double most_kept = 0.5;
 
+    /** Collective: @p vertex_of_node of ghosts become what their owners have, as @p numbers, which then know them. */
+    void know_vertices(const Partitioner &nodes, CoarseNumbers &numbers, std::vector<int> &vertex_of_node)
+    {
+      std::vector<std::int64_t> of_all(vertex_of_node.begin(), vertex_of_node.end());
+      for (int i = 0; i < nodes.n_owned(); ++i)
+        if (of_all[i] >= 0)
+          of_all[i] = numbers.global(vertex_of_node[i]);
+      nodes.update_ghosts(of_all.data());
+      numbers.add({of_all.begin() + nodes.n_owned(), of_all.end()});
+      for (int i = nodes.n_owned(); i < nodes.n_local(); ++i)
+        vertex_of_node[i] = static_cast<int>(of_all[i] < 0 ? of_all[i] : numbers.local(of_all[i]));
+    }
+
     /**
-     * Values at nodes that constraints give: lines of a vertex that hangs are of unknowns on a coarser cell, whose
-     * values come from the vertices of that cell, which may hang again. Unknowns are those of the tables.
+     * Collective: whether the owner of each vertex has the nodes whose values depend on it as ghosts, which it needs for
+     * the transpose. It has those whose rows couple with the vertex's. Where cells that meet in a vertex differ by two
+     * levels, a value may come from further away.
      */
-    class ConstrainedValues
+    bool owners_know_rows(const Partitioner &nodes, const LinearEmbedding &P)
     {
-    public:
-      /** @p is_kept [node of the tables]: their values are unknowns of the next level. */
-      ConstrainedValues(const ElementTables &tables, const std::vector<char> &is_kept)
-          : tables(tables), lines(tables.constraints), is_kept(is_kept), n_c(tables.n_components)
-      {
-        std::vector<char> is_master(tables.n_nodes, 0);
-        for (const int unknown : lines.masters)
-          is_master[unknown / n_c] = !is_kept[unknown / n_c];
-        if (!lines.masters.empty())
-          for (const CellTable &batch : tables.batches)
-            for (std::size_t i = 0; i < batch.nodes.size(); ++i)
-              if (is_master[batch.nodes[i]])
-                places.emplace(batch.nodes[i], std::pair(&batch, i));
-      }
-
-      /** Adds @p factor times the value of @p unknown, by unknowns of kept nodes; false where lines go round in circles. */
-      bool add(const int unknown, const double factor, std::map<int, double> &sum, const int depth = 0) const
-      {
-        const auto line = std::lower_bound(lines.constrained.begin(), lines.constrained.end(), unknown);
-        const int  node = unknown / n_c, component = unknown % n_c;
-        bool       good = depth < 100;
-        if (!good)
-          return false;
-        if (line != lines.constrained.end() && *line == unknown)
-        {
-          const std::size_t l = line - lines.constrained.begin();
-          for (std::int64_t e = lines.offsets[l]; e < lines.offsets[l + 1]; ++e)
-            good = good && add(lines.masters[e], factor * lines.weights[e], sum, depth + 1);
-        }
-        else if (is_kept[node])
-          sum[unknown] += factor;
-        else
-        {
-          const auto &[batch, place]  = places.at(node);
-          const ReferenceElement &r   = batch->reference;
-          const std::size_t       n_v = r.vertex_shapes.size(), shape = place % r.n_shape;
-          for (std::size_t v = 0; v < n_v; ++v)
-            if (const double value = r.linear_values[shape * n_v + v]; std::abs(value) > 1e-12)
-              good = good && add(batch->nodes[place - shape + r.vertex_shapes[v]] * n_c + component, factor * value,
-                                 sum, depth + 1);
-        }
-        return good;
-      }
-
-    private:
-      const ElementTables     &tables;
-      const ConstraintTable   &lines;
-      const std::vector<char> &is_kept;
-      const int                n_c;
-
-      std::unordered_map<int, std::pair<const CellTable *, std::size_t>> places; ///< of masters that are not kept
-    };
-
-    /** Empty where lines go round in circles. */
-    std::optional<KeptLines>
-    lines_of_kept(const ElementTables &tables, const std::vector<int> &new_of_old, const std::vector<int> &marks)
-    {
-      const int         n_c = tables.n_components;
-      std::vector<char> is_kept(tables.n_nodes);
-      for (int i = 0; i < tables.n_nodes; ++i)
-        is_kept[i] = static_cast<char>(marks[new_of_old[i]]);
-      const ConstrainedValues values(tables, is_kept);
-      KeptLines               result;
-      int                     last = -1;
-      for (const int unknown : tables.constraints.constrained)
-      {
-        const int node = unknown / n_c;
-        if (node == last || !is_kept[node])
-          continue;
-        last = node;
-        std::map<int, std::vector<double>> blocks; // [master here][component][its component]
-        for (int a = 0; a < n_c; ++a)
-        {
-          std::map<int, double> sum;
-          if (!values.add(node * n_c + a, 1., sum))
-            return {};
-          for (const auto &[of, weight] : sum)
+      const std::vector<std::int64_t> offsets = P.pattern.offsets.to_vector();
+      const std::vector<int>          columns = P.pattern.columns.to_vector();
+      std::map<int, std::vector<int>> wanted; // [rank], rows
+      for (int i = 0; i < P.pattern.n_rows; ++i)
+        for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+          if (columns[e] >= P.n_vertices())
           {
-            std::vector<double> &block = blocks[new_of_old[of / n_c]];
-            block.resize(std::size_t(n_c) * n_c);
-            block[a * n_c + of % n_c] += weight;
+            std::vector<int> &rows = wanted[P.partitioner->ghosts()[columns[e] - P.n_vertices()].rank];
+            if (rows.empty() || rows.back() != i)
+              rows.push_back(i);
           }
-        }
-        result.nodes.push_back(new_of_old[node]);
-        for (const auto &[master, block] : blocks)
-        {
-          result.masters.push_back(master);
-          result.weights.insert(result.weights.end(), block.begin(), block.end());
-        }
-        result.offsets.push_back(static_cast<int>(result.masters.size()));
+      std::int64_t missing = 0;
+      for (const auto &[rank, rows] : wanted)
+      {
+        const auto &all = nodes.destinations();
+        const auto  to =
+            std::find_if(all.begin(), all.end(), [rank = rank](const auto &other) { return other.rank == rank; });
+        missing += to == all.end() || !std::includes(to->indices.begin(), to->indices.end(), rows.begin(), rows.end());
       }
-      return result;
+      return nodes.communicator().sum(missing) == 0;
     }
   } // namespace
 
   std::shared_ptr<const LinearEmbedding> Space::linear_embedding() const
   {
-    const ElementBatches &all    = batches();
-    int                   degree = 0;
+    const ElementBatches    &all    = batches();
+    const Partitioner *const nodes  = all.partitioner().get();
+    int                      degree = 0;
     for (int b = 0; b < all.n_batches(); ++b)
     {
       if (all.reference(b).vertex_shapes.empty())
         return nullptr;
       degree = std::max(degree, all.reference(b).degree);
     }
-    if (degree <= 1 || all.partitioner() != nullptr || !get().is_constrained)
+    if (degree <= 1 || !get().is_constrained)
       return nullptr;
-    const Array<int> is_kept     = choose(backend(), [&](auto where) { return mark_kept(where, all, most_stretched); });
-    const std::vector<int> marks = is_kept.to_vector();
-    if (std::count(marks.begin(), marks.end(), 1) > most_kept * all.n_nodes())
+    const Array<int> &constrained = constraints().constrained_unknowns();
+    auto              result      = std::make_shared<LinearEmbedding>();
+    Array<int>        vertices    = choose(
+                  backend(), [&](auto where) { return number_vertices(where, all, constrained, most_stretched, *result); });
+    std::vector<int> vertex_of_node = vertices.to_vector();
+    result->degree                  = degree;
+
+    const auto   last     = vertex_of_node.begin() + all.n_rows();
+    std::int64_t sizes[2] = {all.n_rows() - std::count(vertex_of_node.begin(), last, no_vertex), all.n_rows()};
+    if (nodes != nullptr)
+      nodes->communicator().sum(sizes, 2);
+    if (static_cast<double>(sizes[0]) > most_kept * static_cast<double>(sizes[1]))
       return nullptr;
-    const auto lines = lines_of_kept(tables_of_batches(), all.new_of_old(), marks);
+
+    std::optional<CoarseNumbers> numbers;
+    if (nodes != nullptr)
+      know_vertices(*nodes, numbers.emplace(nodes->communicator(), result->n_vertices()), vertex_of_node);
+    const auto lines = lines_of_kept(tables_of_batches(), all, vertex_of_node, numbers ? &*numbers : nullptr);
     if (!lines)
       return nullptr;
-    auto result    = std::make_shared<LinearEmbedding>();
-    result->degree = degree;
-    choose(backend(), [&](auto where) {
-      embed_linear(where, all, constraints().constrained_unknowns(), is_kept, *lines, *result);
-    });
+    if (numbers)
+    {
+      std::vector<Partitioner::Ghost> ghosts;
+      for (int vertex = numbers->n_own(); vertex < numbers->n(); ++vertex)
+        ghosts.push_back(numbers->ghost(vertex));
+      result->partitioner =
+          std::make_shared<const Partitioner>(nodes->shared_communicator(), numbers->n_own(), std::move(ghosts));
+      vertices.copy_from(backend(), vertex_of_node);
+    }
+    const int n_columns = numbers ? numbers->n() : result->n_vertices();
+    choose(backend(), [&](auto where) { embed_linear(where, all, constrained, vertices, *lines, n_columns, *result); });
+    if (nodes != nullptr && !owners_know_rows(*nodes, *result))
+      return nullptr;
     return result;
   }
 } // namespace PatchFEM

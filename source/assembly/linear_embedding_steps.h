@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kept_lines.h"
+
 #include "kernels/run.h"
 #include "kernels/structure_bodies.h"
 #include "kernels/unique_rows.h"
@@ -13,27 +15,22 @@
 namespace PatchFEM
 {
   /**
-   * Values at those nodes that are kept and have constrained unknowns: for component a of node k the sum over
-   * entries e of [offsets[k], offsets[k + 1]) and components b of weights[(e * n_c + a) * n_c + b] times component b of
-   * the node masters[e]. Of all others the value is an unknown. On the host.
+   * The number of each node as a vertex of the embedding, [node]: those of owned nodes that are vertices or of cells that
+   * are stretched by more than @p most, and have an unknown which is not constrained; else one of UncountedVertices.
+   * embedding.nodes become these.
    */
-  struct KeptLines
-  {
-    std::vector<int>    nodes, masters; ///< [k] and [e], nodes in the numbering of the batches
-    std::vector<int>    offsets{0};
-    std::vector<double> weights;
-  };
-
-  /** Which nodes are vertices or of cells that are stretched by more than @p most, [node], 0 or 1. */
   template <typename Where>
-  Array<int> mark_kept(Where, const ElementBatches &batches, double most);
+  Array<int> number_vertices(
+      Where, const ElementBatches &batches, const Array<int> &constrained, double most, LinearEmbedding &embedding);
 
+  /** P, of rows of owned nodes, with @p n_columns vertices, where those of others are behind. */
   template <typename Where>
   void embed_linear(Where,
                     const ElementBatches &batches,
                     const Array<int>     &constrained,
-                    const Array<int>     &is_kept,
+                    const Array<int>     &vertex_of_node,
                     const KeptLines      &lines,
+                    int                   n_columns,
                     LinearEmbedding      &embedding);
 } // namespace PatchFEM
 
@@ -63,7 +60,7 @@ namespace PatchFEM
       int                  n_components;
       const int           *line_of_node; ///< or -1
       const int           *offsets, *line_masters;
-      const int           *vertex_of_node; ///< number as a coarse node, or -1
+      const int           *vertex_of_node; ///< its number, or below 0
 
       /** Calls @p function(coarse node, value there, entry of lines or -1) for what node @p i depends on. */
       template <typename Function>
@@ -96,7 +93,7 @@ namespace PatchFEM
             function(vertex_of_node[node], value, -1);
           else
             for (int e = offsets[line]; e < offsets[line + 1]; ++e)
-              function(vertex_of_node[line_masters[e]], value, e);
+              function(line_masters[e], value, e);
         }
       }
 
@@ -106,14 +103,31 @@ namespace PatchFEM
         visit_values(i, rank, size, [&](const int vertex, double, int) { emit(vertex); });
       }
     };
+
+    /** [unknown], 1 unless it is one of @p constrained. */
+    inline Array<unsigned char> free_unknowns(const ElementBatches &batches, const Array<int> &constrained)
+    {
+      const Backend       &place = batches.backend();
+      Array<unsigned char> result(place, std::size_t(batches.n_nodes()) * batches.n_components());
+      for_all(place, result.size(),
+              [is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t i) { is_free[i] = 1; });
+      for_all(place, constrained.size(),
+              [constrained = constrained.data(), is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t l) {
+                is_free[constrained[l]] = 0;
+              });
+      return result;
+    }
   } // namespace
 
   template <>
-  Array<int> mark_kept(Here, const ElementBatches &batches, const double most)
+  Array<int> number_vertices(
+      Here, const ElementBatches &batches, const Array<int> &constrained, const double most, LinearEmbedding &embedding)
   {
-    const BatchesView all = batches.view();
-    const int         dim = batches.dimension();
-    Array<int>        result(batches.backend(), all.n_nodes);
+    const Backend             &place = batches.backend();
+    const BatchesView          all   = batches.view();
+    const int                  dim = batches.dimension(), n_c = batches.n_components(), n_rows = batches.n_rows();
+    Array<int>                 result(place, all.n_nodes), is_vertex(place, n_rows);
+    const Array<unsigned char> is_free = free_unknowns(batches, constrained);
     result.set_zero();
     for (int b = 0; b < all.n_batches; ++b)
     {
@@ -150,6 +164,29 @@ namespace PatchFEM
                     marks[nodes[shapes[v]]] = 1;
               });
     }
+    for_all(place, n_rows,
+            [=, is_kept = result.data(), is_free = is_free.data(),
+             is_vertex = is_vertex.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              bool free = false;
+              for (int a = 0; a < n_c; ++a)
+                free = free || is_free[i * n_c + a];
+              is_vertex[i] = is_kept[i] && free;
+            });
+    Array<std::int64_t> numbers(place, std::size_t(n_rows) + 1);
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n_rows, is_vertex.data(), numbers.data()); });
+    embedding.nodes.reinit(place, numbers.read(n_rows));
+    for_all(place, all.n_nodes,
+            [=, numbers = numbers.data(), is_vertex = is_vertex.data(), vertex_of_node = result.data(),
+             nodes = embedding.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              if (i < n_rows && is_vertex[i])
+              {
+                vertex_of_node[i] = static_cast<int>(numbers[i]);
+                nodes[numbers[i]] = static_cast<int>(i);
+              }
+              else
+                vertex_of_node[i] = vertex_of_node[i] ? constrained_vertex : no_vertex;
+            });
+    place.synchronize();
     return result;
   }
 
@@ -157,27 +194,21 @@ namespace PatchFEM
   void embed_linear(Here,
                     const ElementBatches &batches,
                     const Array<int>     &constrained,
-                    const Array<int>     &is_kept,
+                    const Array<int>     &vertex_of_node,
                     const KeptLines      &lines,
+                    const int             n_columns,
                     LinearEmbedding      &embedding)
   {
     const Backend    &place = batches.backend();
     const BatchesView all   = batches.view();
-    const int         n = all.n_nodes, n_c = batches.n_components();
+    const int         n = all.n_nodes, n_c = batches.n_components(), n_rows = batches.n_rows();
 
-    Array<unsigned char> is_free(place, std::size_t(n) * n_c);
-    Array<int>           first_cell(place, n), line_of_node(place, n), is_coarse(place, n), vertex_of_node(place, n);
+    Array<int>                 first_cell(place, n), line_of_node(place, n);
+    const Array<unsigned char> is_free = free_unknowns(batches, constrained);
     for_all(place, n,
-            [=, is_free = is_free.data(), first_cell = first_cell.data(),
-             line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              for (int a = 0; a < n_c; ++a)
-                is_free[i * n_c + a] = 1;
+            [first_cell = first_cell.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               first_cell[i]   = INT_MAX;
               line_of_node[i] = -1;
-            });
-    for_all(place, constrained.size(),
-            [constrained = constrained.data(), is_free = is_free.data()] PATCHFEM_DEVICE(const std::int64_t l) {
-              is_free[constrained[l]] = 0;
             });
     for (int b = 0; b < all.n_batches; ++b)
       for_all(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
@@ -190,25 +221,6 @@ namespace PatchFEM
     for_all(place, lines.nodes.size(),
             [nodes = line_nodes.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t k) {
               line_of_node[nodes[k]] = static_cast<int>(k);
-            });
-    for_all(place, n,
-            [=, is_kept = is_kept.data(), is_free = is_free.data(),
-             is_coarse = is_coarse.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              bool free = false;
-              for (int a = 0; a < n_c; ++a)
-                free = free || is_free[i * n_c + a];
-              is_coarse[i] = is_kept[i] && free;
-            });
-    Array<std::int64_t> numbers(place, std::size_t(n) + 1);
-    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, is_coarse.data(), numbers.data()); });
-    const int n_vertices = static_cast<int>(numbers.read(n));
-    embedding.nodes.reinit(place, n_vertices);
-    for_all(place, n,
-            [numbers = numbers.data(), is_coarse = is_coarse.data(), vertex_of_node = vertex_of_node.data(),
-             nodes = embedding.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              vertex_of_node[i] = is_coarse[i] ? static_cast<int>(numbers[i]) : -1;
-              if (is_coarse[i])
-                nodes[numbers[i]] = static_cast<int>(i);
             });
 
     EmbeddingRows              rows{all,
@@ -229,10 +241,10 @@ namespace PatchFEM
       rows.reference[b] = {static_cast<int>(shapes[b].size()), shapes[b].data(), values[b].data()};
     }
     launch(place,
-           [&](const Here where) { embedding.pattern = kernels::unique_rows(where, place, n, n_vertices, rows); });
+           [&](const Here where) { embedding.pattern = kernels::unique_rows(where, place, n_rows, n_columns, rows); });
     embedding.values.reinit(place, embedding.pattern.columns.size() * n_c * n_c);
     embedding.values.set_zero();
-    for_all(place, n,
+    for_all(place, n_rows,
             [=, P = embedding.pattern.view(), weights = weights.data(),
              values = embedding.values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const std::int64_t begin   = P.row_offsets[i];

@@ -19,8 +19,10 @@ namespace PatchFEM
       data->first[b] = size;
       size += std::int64_t(view.batch[b].n_cells) * view.batch[b].reference.n_quadrature * n;
     }
-    data->values.reinit(space.backend(), size);
-    data->values.set_zero();
+    lead_and_follow(space.backend(), [&] {
+      data->values.reinit(space.backend(), size);
+      data->values.set_zero();
+    });
   }
 
   template <typename Number>
@@ -82,18 +84,20 @@ namespace PatchFEM
                  const QuadratureField<Number> &flux,
                  Vector<Number>                &rhs)
   {
-    const ElementBatches         &batches = space.batches();
-    const CoefficientView<Number> f       = load.view(space, batches.n_components(), "The load of integrate()");
-    const CoefficientView<Number> F =
-        flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
-    space.initialize_dof_vector(rhs, true);
-    choose(space.backend(), [&](auto where) {
-      if (batches.dimension() == 2)
-        integrate_cells<2>(where, space, f, F, rhs);
-      else
-        integrate_cells<3>(where, space, f, F, rhs);
+    const ElementBatches &batches = space.batches();
+    lead_and_follow(space.backend(), [&] {
+      const CoefficientView<Number> f = load.view(space, batches.n_components(), "The load of integrate()");
+      const CoefficientView<Number> F =
+          flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
+      space.initialize_dof_vector(rhs, true);
+      choose(space.backend(), [&](auto where) {
+        if (batches.dimension() == 2)
+          integrate_cells<2>(where, space, f, F, rhs);
+        else
+          integrate_cells<3>(where, space, f, F, rhs);
+      });
+      space.constraints().condense(rhs);
     });
-    space.constraints().condense(rhs);
   }
 
 #define PATCHFEM_INSTANTIATE(Number)                                                                       \

@@ -50,7 +50,11 @@ namespace PatchFEM
   const Sparsity &Space::sparsity() const
   {
     State &s = get();
-    return s.sparsity ? *s.sparsity : made(s.sparsity, *s.batches, made(s.row_cells, *s.batches));
+    lead_and_follow(backend(), [&] {
+      if (!s.sparsity)
+        made(s.sparsity, *s.batches, made(s.row_cells, *s.batches));
+    });
+    return *s.sparsity;
   }
 
   SparsityView Space::pattern() const
@@ -119,31 +123,35 @@ namespace PatchFEM
   template <typename Number>
   std::vector<double> Space::by_tables(const Vector<Number> &vector) const
   {
-    require(vector.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
-    const std::vector<Number> values = vector.copy_to_host();
-    const std::vector<int>   &node   = batches().new_of_old();
-    const int                 n_comp = batches().n_components();
-    std::vector<double>       result(values.size());
+    return lead_and_follow(backend(), [&] {
+      require(vector.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
+      const std::vector<Number> values = vector.copy_to_host();
+      const std::vector<int>   &node   = batches().new_of_old();
+      const int                 n_comp = batches().n_components();
+      std::vector<double>       result(values.size());
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < batches().n_rows(); ++i)
-      for (int c = 0; c < n_comp; ++c)
-        result[std::size_t(i) * n_comp + c] = values[std::size_t(node[i]) * n_comp + c];
-    return result;
+      for (int i = 0; i < batches().n_rows(); ++i)
+        for (int c = 0; c < n_comp; ++c)
+          result[std::size_t(i) * n_comp + c] = values[std::size_t(node[i]) * n_comp + c];
+      return result;
+    });
   }
 
   template <typename Number>
   void Space::from_tables(const std::vector<double> &values, Vector<Number> &vector) const
   {
-    require(values.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
-    const std::vector<int> &node   = batches().new_of_old();
-    const int               n_comp = batches().n_components();
-    std::vector<Number>     result(values.size());
+    lead_and_follow(backend(), [&] {
+      require(values.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
+      const std::vector<int> &node   = batches().new_of_old();
+      const int               n_comp = batches().n_components();
+      std::vector<Number>     result(values.size());
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < batches().n_rows(); ++i)
-      for (int c = 0; c < n_comp; ++c)
-        result[std::size_t(node[i]) * n_comp + c] = static_cast<Number>(values[std::size_t(i) * n_comp + c]);
-    initialize_dof_vector(vector, true);
-    vector.copy_from_host(result);
+      for (int i = 0; i < batches().n_rows(); ++i)
+        for (int c = 0; c < n_comp; ++c)
+          result[std::size_t(node[i]) * n_comp + c] = static_cast<Number>(values[std::size_t(i) * n_comp + c]);
+      initialize_dof_vector(vector, true);
+      vector.copy_from_host(result);
+    });
   }
 
   template std::vector<double> Space::by_tables(const Vector<float> &) const;
@@ -250,12 +258,19 @@ namespace PatchFEM
 
   NearNullSpace Space::constants() const
   {
-    NearNullSpace result = NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
-    result.set_embedding(linear_embedding());
-    return result;
+    return lead_and_follow(backend(), [&] {
+      NearNullSpace result = NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
+      result.set_embedding(linear_embedding());
+      return result;
+    });
   }
 
   NearNullSpace Space::rigid_body_modes() const
+  {
+    return lead_and_follow(backend(), [&] { return rigid_body_modes_here(); });
+  }
+
+  NearNullSpace Space::rigid_body_modes_here() const
   {
     require(batches().n_components() == batches().dimension(),
             "Rigid-body modes are of displacements, with a component for each dimension.");
@@ -277,14 +292,16 @@ namespace PatchFEM
 
   const RowCells &Space::node_cells() const
   {
-    return made(get().node_cells, batches(), false);
+    lead_and_follow(backend(), [&] { made(get().node_cells, batches(), false); });
+    return *get().node_cells;
   }
 
   const ConstraintLines &Space::constraints() const
   {
     static const ConstraintTable none;
     State                       &s = get();
-    return made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none);
+    lead_and_follow(backend(), [&] { made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none); });
+    return *s.lines;
   }
 
   /** @p values, [line], where lines of ghosts have those of their owners. */
@@ -332,7 +349,7 @@ namespace PatchFEM
       free->tables         = s.tables;
       free->is_constrained = false;
       free->batches        = std::make_unique<ElementBatches>();
-      free->batches->reinit_unconstrained(*s.batches, *s.tables);
+      lead_and_follow(backend(), [&] { free->batches->reinit_unconstrained(*s.batches, *s.tables); });
       s.unconstrained = std::move(free);
     }
     Space result;

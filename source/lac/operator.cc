@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/operator.h>
 
 namespace PatchFEM
@@ -13,22 +14,27 @@ namespace PatchFEM
   template <typename Number>
   void Operator<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
   {
-    require(partitioner() == src.partitioner(),
-            "A matrix was multiplied with a vector of other ranks; Operator::initialize_vector() makes one that fits.");
-    require(dst.size() == static_cast<std::size_t>(n_rows()) &&
-                src.size() + src.n_ghosts() == static_cast<std::size_t>(n_columns()),
-            "A matrix of ", n_rows(), " x ", n_columns(), " was multiplied with vectors of sizes ", dst.size(), " and ",
-            src.size(), ".");
-    require(&dst != &src, "The result of a product needs a vector other than the source.");
-    require(dst.backend() == backend() && src.backend() == backend(),
-            [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });
+    lead(backend(), [&] {
+      require(
+          partitioner() == src.partitioner(),
+          "A matrix was multiplied with a vector of other ranks; Operator::initialize_vector() makes one that fits.");
+      require(dst.size() == static_cast<std::size_t>(n_rows()) &&
+                  src.size() + src.n_ghosts() == static_cast<std::size_t>(n_columns()),
+              "A matrix of ", n_rows(), " x ", n_columns(), " was multiplied with vectors of sizes ", dst.size(),
+              " and ", src.size(), ".");
+      require(&dst != &src, "The result of a product needs a vector other than the source.");
+      require(dst.backend() == backend() && src.backend() == backend(),
+              [&] { return "A matrix on " + backend().name() + " was multiplied with a vector on another back end."; });
+    });
   }
 
   template <typename Number>
   void Operator<Number>::check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
     check_product(r, x);
-    require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    lead(backend(), [&] {
+      require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
+    });
   }
 
   template <typename Number>

@@ -22,12 +22,19 @@ namespace PatchFEM
   template <typename Number>
   void Vector<Number>::reinit(const Backend &backend, const std::size_t n, const bool omit_zeroing_entries)
   {
+    lead_and_follow(backend, [&] { allocate(backend, n); });
+    if (!omit_zeroing_entries)
+      *this = Number(0);
+  }
+
+  /** On this rank alone: the elements that reinit() makes. */
+  template <typename Number>
+  void Vector<Number>::allocate(const Backend &backend, const std::size_t n)
+  {
     ranks.reset();
     elements.reinit(backend, n);
     if (!sums.empty() && sums.backend() != backend)
       sums.release();
-    if (!omit_zeroing_entries)
-      *this = Number(0);
   }
 
   template <typename Number>
@@ -81,17 +88,32 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  double Vector<Number>::sum_over_ranks(double value) const
+  template <typename Kernel>
+  double Vector<Number>::sum(const Kernel &kernel) const
   {
-    if (ranks != nullptr)
-      ranks->communicator().sum(&value, 1);
-    return shared(backend(), value);
+    double result = 0.;
+    lead(backend(), [&] {
+      result = kernel();
+      if (ranks != nullptr)
+        ranks->communicator().sum(&result, 1);
+    });
+    return shared(backend(), result);
+  }
+
+  /** For copies of @p other, on this rank alone: members of a group are empty, and need not be where their owner is. */
+  template <typename Number>
+  template <typename OtherNumber>
+  void Vector<Number>::conform(const Vector<OtherNumber> &other)
+  {
+    allocate(elements.empty() ? other.backend() : Backend(backend()), other.elements.size());
+    ranks = other.ranks;
+    block = other.block;
   }
 
   template <typename Number>
   void Vector<Number>::copy_from(const Vector &other)
   {
-    reinit_as(elements.empty() ? other.backend() : Backend(backend()), other, true);
+    conform(other);
     elements.copy_from(Backend(backend()), other.elements);
   }
 
@@ -99,7 +121,7 @@ namespace PatchFEM
   template <typename OtherNumber>
   void Vector<Number>::copy_from(const Vector<OtherNumber> &other)
   {
-    reinit_as(elements.empty() ? other.backend() : Backend(backend()), other, true);
+    conform(other);
     require(backend() == other.backend(), "A vector of another number type can only be copied on its own back end.");
     dispatch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
   }
@@ -125,28 +147,37 @@ namespace PatchFEM
   template <typename Number>
   double Vector<Number>::dot(const Vector &other) const
   {
-    check_compatible(other);
-    return sum_over_ranks(reduce([&](auto where, double *partials, double *result) {
-      kernels::dot(where, size(), data(), other.data(), partials, result);
-    }));
+    return sum([&] {
+      check_compatible(other);
+      return reduce([&](auto where, double *partials, double *result) {
+        kernels::dot(where, size(), data(), other.data(), partials, result);
+      });
+    });
   }
 
   template <typename Number>
   double Vector<Number>::add_and_dot(const Number a, const Vector &x, const Vector &y)
   {
-    check_compatible(x);
-    check_compatible(y);
-    return sum_over_ranks(reduce([&](auto where, double *partials, double *result) {
-      kernels::add_and_dot(where, size(), a, x.data(), y.data(), data(), partials, result);
-    }));
+    return sum([&] {
+      check_compatible(x);
+      check_compatible(y);
+      return reduce([&](auto where, double *partials, double *result) {
+        kernels::add_and_dot(where, size(), a, x.data(), y.data(), data(), partials, result);
+      });
+    });
   }
 
   template <typename Number>
   double Vector<Number>::linfty_norm() const
   {
-    const double largest =
-        reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
-    return shared(backend(), ranks != nullptr ? ranks->communicator().maximum(largest) : largest);
+    double largest = 0.;
+    lead(backend(), [&] {
+      largest =
+          reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
+      if (ranks != nullptr)
+        largest = ranks->communicator().maximum(largest);
+    });
+    return shared(backend(), largest);
   }
 
   template <typename Number>

@@ -4,6 +4,7 @@
 
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/base/emulated_device.h>
+#include <patchfem/base/rank_group.h>
 #include <patchfem/kernels/weak_forms.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 #include <patchfem/lac/precondition/precondition_ic.h>
@@ -260,6 +261,15 @@ namespace
     check_solutions<Elasticity<3>>(synthetic::cube_of_hexahedra(5, 3));
   }
 
+  /** Each rank by itself on both of these, and where ranks share devices these. */
+  std::vector<Backend> backends_of_one_rank_and_shared()
+  {
+    std::vector<Backend> result{Backend(BackendKind::host), Backend(BackendKind::emulated_device)};
+    if (const Backend &shared = rank_tables::backends().back(); shared.group() != nullptr)
+      result.push_back(shared);
+    return result;
+  }
+
   /** Cells of the last rank alone make rows negative. */
   TEST(SolutionOfRanks, AnIndefiniteRowIsAnErrorOfAll)
   {
@@ -267,9 +277,9 @@ namespace
     const ElementTables tables       = synthetic::cube_of_hexahedra(8, 1);
     const ElementTables own =
         rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
-    for (const BackendKind kind : {BackendKind::host, BackendKind::emulated_device})
+    for (const Backend &backend : backends_of_one_rank_and_shared())
     {
-      System<Laplace<3>>               ours(Backend(kind), own, {}, false);
+      System<Laplace<3>>               ours(backend, own, {}, false);
       Assembler<Laplace<3>>            assembler(ours.space);
       std::vector<std::vector<double>> values;
       for (const int n_cells : own.ranks.n_own_cells)
@@ -297,25 +307,32 @@ namespace
     const ElementTables tables       = synthetic::cube_of_hexahedra(8, 1);
     const ElementTables own =
         rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
-    const BackendKind        kind = BackendKind::emulated_device;
-    const System<Laplace<3>> ours(Backend(kind), own, {}, false);
-    const auto               check = [&](auto preconditioner, const std::string &what) {
-      preconditioner.initialize(ours.matrix); // to know what it takes
-      const std::size_t kept = preconditioner.memory_consumption();
-      preconditioner         = {};
-      for (const double share : {0., 0.3, 0.6, 0.9})
-      {
-        if (communicator->rank() == communicator->size() - 1)
-          memory::limit_emulated_device(memory::in_use(kind) + static_cast<std::size_t>(share * double(kept)));
-        EXPECT_THROW(preconditioner.initialize(ours.matrix), Error) << what << ", " << share;
-        memory::limit_emulated_device(SIZE_MAX);
-        EXPECT_NO_THROW(preconditioner.initialize(ours.matrix)) << what;
-        preconditioner = {};
-      }
-    };
-    check(PreconditionJacobi<double>(), "Jacobi");
-    check(PreconditionSSOR<double>(), "SSOR");
-    check(PreconditionIC<double>(), "IC");
+    for (const Backend &backend : backends_of_one_rank_and_shared())
+    {
+      const RankGroup *const group = backend.group();
+      const int              last  = group != nullptr ? group->groups().back().ranks[0] : communicator->size() - 1;
+      const BackendKind      kind  = BackendKind::emulated_device;
+      if (group == nullptr && backend.kind() != kind)
+        continue;
+      const System<Laplace<3>> ours(backend, own, {}, false);
+      const auto               check = [&](auto preconditioner, const std::string &what) {
+        preconditioner.initialize(ours.matrix); // to know what it takes
+        const std::size_t kept = preconditioner.memory_consumption();
+        preconditioner         = {};
+        for (const double share : {0., 0.3, 0.6, 0.9})
+        {
+          if (communicator->rank() == last)
+            memory::limit_emulated_device(memory::in_use(kind) + static_cast<std::size_t>(share * double(kept)));
+          EXPECT_THROW(preconditioner.initialize(ours.matrix), Error) << what << ", " << share;
+          memory::limit_emulated_device(SIZE_MAX);
+          EXPECT_NO_THROW(preconditioner.initialize(ours.matrix)) << what;
+          preconditioner = {};
+        }
+      };
+      check(PreconditionJacobi<double>(), "Jacobi");
+      check(PreconditionSSOR<double>(), "SSOR");
+      check(PreconditionIC<double>(), "IC");
+    }
   }
 
   /** The last rank has no node and no cell, and takes part in everything all the same. */

@@ -66,22 +66,13 @@ namespace PatchFEM
     void set_face_terms(const FaceTerms &terms);
 
     /** @p matrix, a CSRMatrix or SlicedEllpackMatrix, must have been made from the space's sparsity. */
-    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs)
-    {
-      const MatrixTarget<Number> to = target(matrix);
-      domain.initialize_dof_vector(rhs, true);
-      run(to, rhs.data());
-    }
+    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) { run(&matrix, &rhs); }
 
     /** The matrix alone. */
-    void assemble_matrix(MatrixBase<Number> &matrix) { run(target(matrix), nullptr); }
+    void assemble_matrix(MatrixBase<Number> &matrix) { run(&matrix, nullptr); }
 
     /** The right-hand side alone, with the boundary values of the constraints. */
-    void assemble_rhs(Vector<Number> &rhs)
-    {
-      domain.initialize_dof_vector(rhs, true);
-      run({}, rhs.data());
-    }
+    void assemble_rhs(Vector<Number> &rhs) { run(nullptr, &rhs); }
 
     /** What the last reinit() took, apart. */
     struct StructureSeconds
@@ -115,7 +106,7 @@ namespace PatchFEM
     }
     void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
     {
-      to.reinit(field.view(domain, n_values, name), field.keeper());
+      lead_and_follow(domain.backend(), [&] { to.reinit(field.view(domain, n_values, name), field.keeper()); });
     }
 
     /** Throws Error for one that cannot be assembled. */
@@ -123,8 +114,8 @@ namespace PatchFEM
 
     void reinit_here(const Space &space, const AdditionalData &data);
 
-    /** Assembles. @p rhs may be null. */
-    void run(const MatrixTarget<Number> &target, Number *rhs);
+    /** Assembles. Both may be null. */
+    void run(MatrixBase<Number> *matrix, Vector<Number> *rhs);
     void run_here(const MatrixTarget<Number> &target, Number *rhs);
 
     /** The cells of one batch. */

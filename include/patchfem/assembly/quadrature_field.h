@@ -47,16 +47,19 @@ namespace PatchFEM
     template <typename Law>
     void evaluate(const Vector<Number> &u, const CoefficientField &parameters = CoefficientField())
     {
-      DeviceCoefficients<Number> values;
-      values.reinit(get().space.batches(), parameters, Law::n_parameters, "The law");
-      run<Law>(u, values.view());
+      lead_and_follow(get().space.backend(), [&] {
+        DeviceCoefficients<Number> values;
+        values.reinit(get().space.batches(), parameters, Law::n_parameters, "The law");
+        run<Law>(u, values.view());
+      });
     }
 
     /** With parameters on the back end, such as a material's state, of any field: each point reads before it writes. */
     template <typename Law>
     void evaluate(const Vector<Number> &u, const QuadratureField &parameters)
     {
-      run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law"));
+      lead_and_follow(get().space.backend(),
+                      [&] { run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law")); });
     }
 
     /** [batch][cell of the tables][q][n_values], as CoefficientField::at_quadrature_points() has them. */

@@ -70,8 +70,12 @@ namespace PatchFEM
     template <typename Matrix>
     void initialize_matrix(Matrix &matrix) const
     {
-      matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
-      matrix.set_partitioner(batches().partitioner());
+      lead_and_follow(backend(), [&] {
+        together(batches().partitioner(), [&] {
+          matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
+          matrix.set_partitioner(batches().partitioner());
+        });
+      });
     }
 
     /** A zero for each unknown; any number if @p omit_zeroing_entries. */
@@ -118,8 +122,9 @@ namespace PatchFEM
     NearNullSpace rigid_body_modes() const;
 
     /**
-     * The functions of degree 1 that this space has, with all its constraints; null where its degree is 1, on several
-     * ranks, and if an element has no nodes at the vertices. They are continuous where the functions of the space are:
+     * The functions of degree 1 that this space has, with all its constraints; null where its degree is 1 and if an
+     * element has no nodes at the vertices, and of several ranks where values come from so far that the owners of
+     * vertices do not have these nodes. They are continuous where the functions of the space are:
      * where vertices hang, the lines of the space give their values from the cell that they hang on.
      */
     std::shared_ptr<const LinearEmbedding> linear_embedding() const;
@@ -177,6 +182,7 @@ namespace PatchFEM
     State        &get() const;
     SparsityView  pattern() const;
     Array<double> owned_points() const;
+    NearNullSpace rigid_body_modes_here() const;
 
     std::vector<double> values_of_owners(std::vector<double> values) const;
 

@@ -5,6 +5,8 @@
 #include <patchfem/base/communicator.h>
 
 #include <numeric>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace PatchFEM
@@ -16,6 +18,10 @@ namespace PatchFEM
    * the owner works they sleep, and it has their threads and cores.
    *
    * All functions but these of one line are collective in the group.
+   *
+   * So is what works on such a back end. What may fail there, as where it takes memory or sees rows, it does within
+   * lead(), led() or lead_and_follow(): members, who have nothing that fails, would go on and wait for an owner that does
+   * not come.
    */
   class RankGroup
   {
@@ -218,13 +224,30 @@ namespace PatchFEM
     return !leads_now;
   }
 
-  /** lead(), and then of members, who have nothing to do it with. */
-  template <typename Function>
-  void lead_and_follow(const Backend &backend, const Function &function)
+  /** Whether this rank owns @p backend: it is no member of others that share it. */
+  inline bool owns(const Backend &backend)
   {
-    lead(backend, function);
-    if (backend.group() != nullptr && !backend.group()->owns())
-      backend.group()->alone(function);
+    return backend.group() == nullptr || backend.group()->owns();
+  }
+
+  /** lead(), and then of members, who have nothing to do it with. Returns what @p function does on this rank. */
+  template <typename Function>
+  auto lead_and_follow(const Backend &backend, const Function &function)
+  {
+    using Result = decltype(function());
+    if constexpr (std::is_void_v<Result>)
+    {
+      const bool follows = !owns(backend) && !backend.group()->leading();
+      lead(backend, function);
+      if (follows)
+        backend.group()->alone(function);
+    }
+    else
+    {
+      std::optional<Result> result;
+      lead_and_follow(backend, [&] { result.emplace(function()); });
+      return Result(std::move(*result));
+    }
   }
 
   /** RankGroup::share() likewise. */

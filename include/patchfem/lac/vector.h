@@ -204,7 +204,13 @@ namespace PatchFEM
     template <typename Kernel>
     double reduce(const Kernel &kernel) const;
 
-    double sum_over_ranks(double value) const;
+    /** The sum over ranks of what @p kernel() returns on each. */
+    template <typename Kernel>
+    double sum(const Kernel &kernel) const;
+
+    void allocate(const Backend &backend, std::size_t n);
+    template <typename OtherNumber>
+    void conform(const Vector<OtherNumber> &other);
 
     /** The size and the ranks of @p other, on @p backend. */
     template <typename OtherNumber>

@@ -2,6 +2,7 @@
 #include "block_pattern.h"
 #include "csr_steps.h"
 
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/format_model.h>
 
 namespace PatchFEM
@@ -36,23 +37,25 @@ namespace PatchFEM
                                  const int           block_rows,
                                  const int           block_columns)
   {
-    check_block_pattern(blocks, block_rows, block_columns);
-    const std::int64_t n =
-        read_offset(backend, blocks.row_offsets, blocks.n_rows) * std::int64_t(block_rows * block_columns);
-    const auto made = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
-    made->n_nonzero = n;
-    made->row_offsets.reinit(backend, std::size_t(blocks.n_rows) * block_rows + 1);
-    made->columns.reinit(backend, n);
-    values.reinit(backend, n);
-    if (blocks.n_rows == 0)
-      made->row_offsets.set_zero();
-    dispatch(backend, [&](auto where) {
-      kernels::team_for(where, blocks.n_rows,
-                        internal::ExpandPatternBody{blocks, block_rows, block_columns, made->row_offsets.data(),
-                                                    made->columns.data()});
+    lead_and_follow(backend, [&] {
+      check_block_pattern(blocks, block_rows, block_columns);
+      const std::int64_t n =
+          read_offset(backend, blocks.row_offsets, blocks.n_rows) * std::int64_t(block_rows * block_columns);
+      const auto made = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
+      made->n_nonzero = n;
+      made->row_offsets.reinit(backend, std::size_t(blocks.n_rows) * block_rows + 1);
+      made->columns.reinit(backend, n);
+      values.reinit(backend, n);
+      if (blocks.n_rows == 0)
+        made->row_offsets.set_zero();
+      dispatch(backend, [&](auto where) {
+        kernels::team_for(where, blocks.n_rows,
+                          internal::ExpandPatternBody{blocks, block_rows, block_columns, made->row_offsets.data(),
+                                                      made->columns.data()});
+      });
+      pattern = made;
+      *this   = Number(0);
     });
-    pattern = made;
-    *this   = Number(0);
   }
 
   template <typename Number>

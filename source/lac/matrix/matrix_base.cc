@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/lac/matrix/matrix_base.h>
 
@@ -24,19 +25,22 @@ namespace PatchFEM
   template <typename Kernel>
   void MatrixBase<Number>::combine(const MatrixBase &B, const Kernel &kernel)
   {
-    const Values a = values_over_pattern(), b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
-    require(a.array != nullptr, "Matrices of the format ", format(), " cannot be scaled, added or copied.");
-    const auto sizes = [](const MatrixExtents &e) {
-      return std::array<std::int64_t, 5>{e.row_blocks, e.column_blocks, e.block_rows, e.block_columns, e.n_nonzero};
-    };
-    const bool match = format() == B.format() && backend() == B.backend() && sizes(extents()) == sizes(B.extents()) &&
-                       a.layout == b.layout && a.array->size() == b.array->size();
-    require(match, "Two matrices can only be combined in one format, on one pattern and on one back end, not ",
-            format(), " of ", n_nonzero_elements(), " entries on ", backend().name(), " with ", B.format(), " of ",
-            B.n_nonzero_elements(), " on ", B.backend().name(), ".");
-    dispatch(backend(), [&](auto where) { kernel(where, a.array->size(), b.array->data(), a.array->data()); });
-    if (a.constant != nullptr)
-      kernel(Host(), 1, b.constant, a.constant);
+    lead_and_follow(backend(), [&] {
+      const Values a = values_over_pattern(),
+                   b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
+      require(a.array != nullptr, "Matrices of the format ", format(), " cannot be scaled, added or copied.");
+      const auto sizes = [](const MatrixExtents &e) {
+        return std::array<std::int64_t, 5>{e.row_blocks, e.column_blocks, e.block_rows, e.block_columns, e.n_nonzero};
+      };
+      const bool match = format() == B.format() && backend() == B.backend() && sizes(extents()) == sizes(B.extents()) &&
+                         a.layout == b.layout && a.array->size() == b.array->size();
+      require(match, "Two matrices can only be combined in one format, on one pattern and on one back end, not ",
+              format(), " of ", n_nonzero_elements(), " entries on ", backend().name(), " with ", B.format(), " of ",
+              B.n_nonzero_elements(), " on ", B.backend().name(), ".");
+      dispatch(backend(), [&](auto where) { kernel(where, a.array->size(), b.array->data(), a.array->data()); });
+      if (a.constant != nullptr)
+        kernel(Host(), 1, b.constant, a.constant);
+    });
   }
 
   template <typename Number>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/coordinate_matrix.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 #include <patchfem/lac/matrix/mdia_matrix.h>
@@ -104,27 +105,31 @@ namespace PatchFEM
   {
     require(!is_converted(format, block_rows * block_columns), "Matrices are not assembled into the format ",
             format.name(), "; they are converted to it.");
-    if (!format.is_sliced())
-    {
-      auto result = std::make_unique<CSRMatrix<Number>>();
-      result->use_kernel(format.csr_kernel);
-      result->reinit(backend, pattern, block_rows, block_columns);
+    return lead_and_follow(backend, [&]() -> std::unique_ptr<MatrixBase<Number>> {
+      if (!format.is_sliced())
+      {
+        auto result = std::make_unique<CSRMatrix<Number>>();
+        result->use_kernel(format.csr_kernel);
+        result->reinit(backend, pattern, block_rows, block_columns);
+        return result;
+      }
+      auto result = std::make_unique<SlicedEllpackMatrix<Number>>();
+      result->reinit(backend, pattern, block_rows, block_columns,
+                     {format.slice_height, format.short_columns, format.skip_padding});
       return result;
-    }
-    auto result = std::make_unique<SlicedEllpackMatrix<Number>>();
-    result->reinit(backend, pattern, block_rows, block_columns,
-                   {format.slice_height, format.short_columns, format.skip_padding});
-    return result;
+    });
   }
 
   template <typename Number>
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format)
   {
-    std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
-    require(result != nullptr, "A matrix of the format ", matrix.format(), " cannot be converted to ", format.name(),
-            ".");
-    result->set_partitioner(matrix.partitioner());
-    return result;
+    return lead_and_follow(matrix.backend(), [&] {
+      std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
+      require(result != nullptr, "A matrix of the format ", matrix.format(), " cannot be converted to ", format.name(),
+              ".");
+      result->set_partitioner(matrix.partitioner());
+      return result;
+    });
   }
 
 #define PATCHFEM_INSTANTIATE(Number)                                                                        \

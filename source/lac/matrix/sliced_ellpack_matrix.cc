@@ -2,6 +2,7 @@
 #include "lac/multigrid/multigrid_pattern.h"
 #include "sliced_ellpack_steps.h"
 
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/format_model.h>
 
 #include <algorithm>
@@ -15,22 +16,24 @@ namespace PatchFEM
                                            const int             block_columns,
                                            const AdditionalData &additional_data)
   {
-    check_block_pattern(blocks, block_rows, block_columns);
-    require(!additional_data.short_columns ||
-                (block_rows == 1 && block_columns == 1 && additional_data.slice_height == 32),
-            "Columns of 16 bits are available for blocks of 1 x 1 in slices of 32.");
-    require(additional_data.slice_height >= 1, "The slice height must be at least 1, not ",
-            additional_data.slice_height, ".");
-    // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
-    const std::int64_t enough = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
-    const auto         made   = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
-    made->height              = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
-    made->n_nonzero           = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
-    made->skip_padding        = additional_data.skip_padding;
-    choose(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
-    values.reinit(backend, made->columns.size() * block_rows * block_columns);
-    pattern = made;
-    *this   = Number(0);
+    lead_and_follow(backend, [&] {
+      check_block_pattern(blocks, block_rows, block_columns);
+      require(!additional_data.short_columns ||
+                  (block_rows == 1 && block_columns == 1 && additional_data.slice_height == 32),
+              "Columns of 16 bits are available for blocks of 1 x 1 in slices of 32.");
+      require(additional_data.slice_height >= 1, "The slice height must be at least 1, not ",
+              additional_data.slice_height, ".");
+      // A slice never needs to be higher than the matrix, and in slices of multiples of 32 loads are aligned.
+      const std::int64_t enough = std::max<std::int64_t>(32, (std::int64_t(blocks.n_rows) + 31) / 32 * 32);
+      const auto         made   = this->new_pattern(blocks.n_rows, blocks.n_columns, block_rows, block_columns);
+      made->height              = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
+      made->n_nonzero           = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
+      made->skip_padding        = additional_data.skip_padding;
+      choose(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
+      values.reinit(backend, made->columns.size() * block_rows * block_columns);
+      pattern = made;
+      *this   = Number(0);
+    });
   }
 
   template <typename Number>

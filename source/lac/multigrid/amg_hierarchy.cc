@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lac/graph/graph_tools.h"
+#include "embedding_tools.h"
 #include "null_vectors.h"
 
 #include <patchfem/kernels/blas1.h>
@@ -33,7 +33,7 @@ namespace PatchFEM
     compute_null_scale(A);
 
     const int     n_modes   = near_null.n_modes();
-    const auto    embedding = usable_embedding(A, near_null);
+    const auto    embedding = multigrid::usable_embedding(A, near_null, parameters, null_vectors);
     Array<double> modes;
     modes.copy_from(A.backend(), near_null.array());
     if (embedding == nullptr)
@@ -47,25 +47,8 @@ namespace PatchFEM
       const int                          n_components = matrix.block_rows();
       if (level.embedding)
       {
-        const auto at_vertices = [&](const int n_values, const Array<double> &values) {
-          return choose(A.backend(),
-                        [&](auto where) { return multigrid::at_nodes(where, embedding->nodes, n_values, values); });
-        };
-        modes = at_vertices(n_components * n_modes, modes);
-        aggregation.know_points(near_null.dim(), at_vertices(near_null.dim(), near_null.points()));
-        for (auto v = null_vectors.begin(); v != null_vectors.end(); ++v)
-        {
-          Vector<double> w(A.backend());
-          w.array() = at_vertices(n_components, *v);
-          for (auto other = null_vectors.begin(); other != v; ++other)
-          {
-            Vector<double> u(A.backend());
-            u.array().copy_from(A.backend(), *other);
-            w.add(-w.dot(u), u);
-          }
-          w *= 1. / w.l2_norm();
-          *v = std::move(w.array());
-        }
+        aggregation.know_points(
+            near_null.dim(), multigrid::restrict_to_vertices(*embedding, near_null, n_components, modes, null_vectors));
         report(index, "modes");
         return;
       }
@@ -191,33 +174,6 @@ namespace PatchFEM
       });
     }
     choose_cycle();
-  }
-
-  template <typename Number>
-  std::shared_ptr<const LinearEmbedding> AMGHierarchy<Number>::usable_embedding(const SlicedEllpackMatrix<Number> &A,
-                                                                                const NearNullSpace &near_null) const
-  {
-    const auto &embedding = near_null.embedding();
-    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || embedding->n_vertices() == 0 ||
-        near_null.points().empty())
-      return nullptr;
-    const int n_components = near_null.n_unknowns() / embedding->pattern.n_rows;
-    for (const Array<double> &v : null_vectors) // a rotation is not of degree 1 on curved cells
-    {
-      const double difference = choose(v.backend(), [&](auto where) {
-        const Array<double> w = multigrid::at_nodes(where, embedding->nodes, n_components, v);
-        return multigrid::embedded_difference(where, *embedding, n_components, w, v).l2_norm();
-      });
-      if (!(difference < 1e-6))
-        return nullptr;
-    }
-    std::int64_t n_anisotropic = 0; // which a smoother of points cannot leave to degree 1
-    choose(A.backend(), [&](auto where) {
-      graph_tools::with_metric(where, A, {near_null.points().data(), near_null.dim(), near_null.dim()}, n_anisotropic);
-    });
-    if (n_anisotropic > graph_tools::least_stretched_share * embedding->pattern.n_rows)
-      return nullptr;
-    return embedding;
   }
 
   template <typename Number>

@@ -135,8 +135,8 @@ namespace PatchFEM::multigrid
   Vector<double> embedded_difference(
       Here, const LinearEmbedding &embedding, const int n_c, const Array<double> &coarse, const Array<double> &fine)
   {
-    Vector<double> result(fine.backend(), fine.size());
-    for_all(fine.backend(), fine.size(),
+    Vector<double> result(fine.backend(), std::size_t(embedding.pattern.n_rows) * n_c);
+    for_all(fine.backend(), result.size(),
             [=, P = embedding.pattern.view(), values = embedding.values.data(), w = coarse.data(), v = fine.data(),
              to = result.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
               const std::int64_t i = unknown / n_c, a = unknown % n_c, begin = P.row_offsets[i];
@@ -481,14 +481,16 @@ namespace PatchFEM
   {
     const Backend &place = A.backend();
     const int      nc    = R.block_columns();
-    Array<Number>  P_values(place, embedding.values.size());
-    Array<int>     dropped(place, embedding.n_vertices()); // constrained components of vertices
+    Array<Number>  P_values(place, P_pattern.columns.size() * nc * nc); // with rows of ghosts behind
+    Array<int>     dropped(place, embedding.n_vertices());              // constrained components of vertices
+    const auto     n_own = static_cast<std::int64_t>(embedding.values.size());
     if constexpr (std::is_same<Number, double>::value)
-      P_values.copy_from(place, embedding.values);
+    {
+      if (n_own > 0)
+        memory::copy(place, P_values.data(), place, embedding.values.data(), n_own * sizeof(double));
+    }
     else
-      launch(place, [&](const Here here) {
-        kernels::convert(here, P_values.size(), embedding.values.data(), P_values.data());
-      });
+      launch(place, [&](const Here here) { kernels::convert(here, n_own, embedding.values.data(), P_values.data()); });
     // A vertex has the value of its own unknown; of a constrained one the row is zero.
     for_all(place, dropped.size(),
             [=, pattern = P_pattern.view(), nodes = embedding.nodes.data(), values = embedding.values.data(),
@@ -502,6 +504,8 @@ namespace PatchFEM
                 if (values[(begin * nc + std::int64_t(a) * length + p) * nc + a] == 0.)
                   dropped[j] |= 1 << a;
             });
+    if (of_ranks)
+      of_ranks->rows_of_P.update(*A.partitioner(), P_pattern, 0, nc, nc, P_values.data());
     multiply(where, A, P_values, dropped);
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "embedding_tools.h"
 #include "lac/graph/graph_tools.h"
 #include "null_vectors.h"
 
@@ -34,10 +35,13 @@ namespace PatchFEM
     finest                    = &A;
     levels.clear();
     everything.reset();
-    aggregation.know_points(near_null.dim(), near_null.points());
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
 
+    const auto         embedding = multigrid::usable_embedding(A, near_null, parameters, null_vectors);
+    const unsigned int embedded  = embedding ? 1 : 0;
+    if (!embedding)
+      aggregation.know_points(near_null.dim(), near_null.points());
     const std::int64_t small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
     const int          n_modes = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
     const int          dim     = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
@@ -48,43 +52,47 @@ namespace PatchFEM
 
     while (last().partitioner()->n_global() >
                std::max(small / last().block_rows(), std::int64_t(few_nodes) * ranks.size()) &&
-           levels.size() + 1 < std::size_t(parameters.max_levels))
+           levels.size() + 1 < std::size_t(parameters.max_levels) + embedded)
     {
       const SlicedEllpackMatrix<Number> &matrix = last();
       auto                               level  = std::make_unique<Level>();
       level->A                                  = &matrix;
-      level->aggregates = aggregation.aggregate(static_cast<unsigned int>(levels.size()), matrix);
-      ranks.together([&] {
-        require(matrix.n_rows() == 0 ||
-                    level->aggregates.aggregate_of_node().size() == std::size_t(matrix.n_rows() / matrix.block_rows()),
-                "Aggregates of ", level->aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ",
-                matrix.n_rows(), " rows.");
-      });
-      const std::int64_t n_aggregates = ranks.sum(std::int64_t(level->aggregates.n_aggregates()));
-      const auto         n_nodes      = static_cast<double>(matrix.partitioner()->n_global());
-      if (n_aggregates == 0 || static_cast<double>(n_aggregates) > most_aggregates * n_nodes)
-        break;
-      report(levels.size(), "aggregates");
+      if (levels.empty())
+        level->embedding = embedding;
+      if (!level->embedding)
+      {
+        if (!aggregate(aggregation, static_cast<unsigned int>(levels.size()) - embedded, *level))
+          break;
+        report(levels.size(), "aggregates");
+      }
       compute_smoother(*level);
       report(levels.size(), "smoother");
-      ranks.together([&] {
-        choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
-        if (matrix.n_rows() > 0)
-          level->tentative.compute(level->aggregates, modes, matrix.block_rows(), n_modes);
-      });
-      if (level->aggregates.n_aggregates() > 0)
-        points = choose(place, [&](auto where) {
-          return graph_tools::find_centroids(where, level->aggregates.aggregate_offsets(),
-                                             level->aggregates.aggregate_nodes(), {points.data(), dim, dim});
-        });
+      if (level->embedding)
+      {
+        points = multigrid::restrict_to_vertices(*embedding, near_null, matrix.block_rows(), modes, null_vectors);
+        aggregation.know_points(near_null.dim(), points);
+      }
       else
-        points.release();
-      modes.copy_from(place, level->tentative.coarse_modes());
-      multigrid::on_level(levels.size(), matrix.partitioner()->n_global() * matrix.block_rows(), [&] {
-        multigrid::restrict_null_vectors(matrix, level->aggregates, level->tentative, n_modes, null_vectors);
-      });
+      {
+        ranks.together([&] {
+          choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
+          if (matrix.n_rows() > 0)
+            level->tentative.compute(level->aggregates, modes, matrix.block_rows(), n_modes);
+        });
+        if (level->aggregates.n_aggregates() > 0)
+          points = choose(place, [&](auto where) {
+            return graph_tools::find_centroids(where, level->aggregates.aggregate_offsets(),
+                                               level->aggregates.aggregate_nodes(), {points.data(), dim, dim});
+          });
+        else
+          points.release();
+        modes.copy_from(place, level->tentative.coarse_modes());
+        multigrid::on_level(levels.size(), matrix.partitioner()->n_global() * matrix.block_rows(), [&] {
+          multigrid::restrict_null_vectors(matrix, level->aggregates, level->tentative, n_modes, null_vectors);
+        });
+      }
       report(levels.size(), "modes");
-      level->coarsening.reinit(matrix, level->aggregates, n_modes);
+      level->reinit_coarse(n_modes);
       report(levels.size(), "patterns");
       level->compute_coarse(null_scale);
       multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
@@ -97,8 +105,8 @@ namespace PatchFEM
     const NearNullSpace all_modes =
         NearNullSpace::at_nodes(n_modes, Array<double>(place, ranks.concatenate(modes.to_vector())), dim,
                                 Array<double>(place, ranks.concatenate(points.to_vector())));
-    const std::unique_ptr<AMGAggregation> again =
-        aggregation.gather(static_cast<unsigned int>(levels.size()), *last().partitioner());
+    const std::unique_ptr<AMGAggregation> again = aggregation.gather(
+        static_cast<unsigned int>(levels.size() - (levels.empty() ? 0 : embedded)), *last().partitioner());
     require(again != nullptr, "These aggregates are for one rank.");
     for (Array<double> &v : null_vectors)
     {
@@ -110,6 +118,24 @@ namespace PatchFEM
     tell_of_finest();
     gathered.initialize(whole, all_modes, *again, parameters, std::move(null_vectors));
     make_vectors();
+  }
+
+  /** Finds those of @p level, the index-th that has any; false if they hardly coarsen it. */
+  template <typename Number>
+  bool RankHierarchy<Number>::aggregate(AMGAggregation &aggregation, const unsigned int index, Level &level)
+  {
+    const SlicedEllpackMatrix<Number> &matrix = *level.A;
+    const Communicator                &ranks  = matrix.partitioner()->communicator();
+    level.aggregates                          = aggregation.aggregate(index, matrix);
+    ranks.together([&] {
+      require(matrix.n_rows() == 0 ||
+                  level.aggregates.aggregate_of_node().size() == std::size_t(matrix.n_rows() / matrix.block_rows()),
+              "Aggregates of ", level.aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ",
+              matrix.n_rows(), " rows.");
+    });
+    const std::int64_t n_aggregates = ranks.sum(std::int64_t(level.aggregates.n_aggregates()));
+    const auto         n_nodes      = static_cast<double>(matrix.partitioner()->n_global());
+    return n_aggregates > 0 && static_cast<double>(n_aggregates) <= most_aggregates * n_nodes;
   }
 
   template <typename Number>
@@ -127,11 +153,12 @@ namespace PatchFEM
       const int n_modes = from->coarsening.prolongator().block_columns();
       auto      level   = std::make_unique<Level>();
       level->A          = &last();
+      level->embedding  = from->embedding;
       level->aggregates = std::move(from->aggregates);
       level->tentative  = std::move(from->tentative);
       level->settled    = std::move(from->settled);
       compute_smoother(*level);
-      level->coarsening.reinit(*level->A, level->aggregates, n_modes);
+      level->reinit_coarse(n_modes);
       level->compute_coarse(null_scale);
       levels.push_back(std::move(level));
     }
@@ -151,10 +178,22 @@ namespace PatchFEM
     finest->extract_diagonal(D);
     weights.copy_from(D);
     for (const std::unique_ptr<Level> &level : levels)
-      weights = choose(place, [&](auto where) {
-        return multigrid::restricted(where, level->aggregates, level->tentative.values(), level->A->block_rows(),
-                                     level->coarsening.prolongator().block_columns(), true, weights.array());
-      });
+      if (level->embedding)
+      {
+        const std::vector<double> own = weights.copy_to_host();
+        Vector<Number>            to(place);
+        level->A->initialize_vector(D);
+        D.copy_from_host({own.begin(), own.end()});
+        level->coarsening.coarse_matrix().initialize_vector(to);
+        level->coarsening.restrictor().vmult(to, D);
+        const std::vector<Number> restricted = to.copy_to_host();
+        weights = Vector<double>(place, std::vector<double>(restricted.begin(), restricted.end()));
+      }
+      else
+        weights = choose(place, [&](auto where) {
+          return multigrid::restricted(where, level->aggregates, level->tentative.values(), level->A->block_rows(),
+                                       level->coarsening.prolongator().block_columns(), true, weights.array());
+        });
     const Communicator &ranks = finest->partitioner()->communicator();
     Vector<double>      of_all(place);
     of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
@@ -214,14 +253,27 @@ namespace PatchFEM
     level.diagonal.initialize(*level.A);
     level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
     if (level.smoother == nullptr)
-      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched);
+      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched,
+                                             level.embedding ? level.embedding->degree : 1);
     level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+  }
+
+  template <typename Number>
+  void RankHierarchy<Number>::Level::reinit_coarse(const int n_modes)
+  {
+    if (embedding)
+      coarsening.reinit(*A, *embedding);
+    else
+      coarsening.reinit(*A, aggregates, n_modes);
   }
 
   template <typename Number>
   void RankHierarchy<Number>::Level::compute_coarse(const double null_scale)
   {
-    coarsening.compute(*A, aggregates, tentative, diagonal, lambda);
+    if (embedding)
+      coarsening.compute(*A, *embedding);
+    else
+      coarsening.compute(*A, aggregates, tentative, diagonal, lambda);
     multigrid::add_settled(null_scale, settled, coarsening.coarse_matrix());
   }
 
@@ -345,12 +397,17 @@ namespace PatchFEM
       s.n_rows          = static_cast<int>(ranks.sum(std::int64_t(level->A->n_rows())));
       s.block_size      = level->A->block_rows();
       s.n_nonzeros      = ranks.sum(level->A->n_nonzero_elements());
-      s.n_aggregates    = static_cast<int>(ranks.sum(std::int64_t(level->aggregates.n_aggregates())));
+      s.n_aggregates    = static_cast<int>(ranks.sum(std::int64_t(level->n_coarse_nodes())));
       s.n_dropped_modes = static_cast<int>(ranks.sum(std::int64_t(level->tentative.n_dropped())));
       s.lambda_max      = level->lambda.value();
       s.single          = std::is_same<Number, float>::value;
       s.memory          = memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
                                                 level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);
+      if (level->embedding)
+      {
+        s.embedded_degree = level->embedding->degree;
+        s.memory += level->embedding->memory_consumption();
+      }
       result.push_back(s);
     }
     for (const AMGLevelStatistics &s : gathered.statistics())

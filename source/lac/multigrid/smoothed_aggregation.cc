@@ -85,7 +85,7 @@ namespace PatchFEM
   void SmoothedAggregation<Number>::reinit(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding)
   {
     const Backend &place = A.backend();
-    require(A.partitioner() == nullptr && A.block_columns() == A.block_rows() &&
+    require((A.partitioner() == nullptr) == (embedding.partitioner == nullptr) && A.block_columns() == A.block_rows() &&
                 embedding.pattern.n_rows * A.block_rows() == A.n_rows(),
             "An embedding of ", embedding.pattern.n_rows, " nodes does not fit a matrix of ", A.n_rows(), " rows.");
     of_ranks.reset();
@@ -98,7 +98,14 @@ namespace PatchFEM
     P_pattern.width     = embedding.pattern.width;
     P_pattern.offsets.copy_from(place, embedding.pattern.offsets);
     P_pattern.columns.copy_from(place, embedding.pattern.columns);
-    plan_products(A, A.block_rows());
+    if (A.partitioner() == nullptr)
+      return plan_products(A, A.block_rows());
+    of_ranks = std::make_shared<OfRanks>(A.partitioner()->communicator(), embedding.n_vertices());
+    std::vector<std::int64_t> others;
+    for (int vertex = embedding.n_vertices(); vertex < embedding.partitioner->n_local(); ++vertex)
+      others.push_back(embedding.partitioner->global(vertex));
+    of_ranks->numbers.add(std::move(others)); // which then are those of the pattern
+    plan_products_of_ranks(A, A.block_rows(), false, [](const std::vector<int> &) {});
   }
 
   /** The patterns of R, A P and the coarse matrix from that of P. */
@@ -198,21 +205,37 @@ namespace PatchFEM
       P_pattern     = compress(place, n_nodes, numbers.n(),
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
     }
-    const auto renumber = [&](const std::vector<int> &new_numbers, CompressedPattern *pattern) {
+    // Where a row of P is empty that of A P is, too, unless P has been folded.
+    plan_products_of_ranks(A, n_modes, !folded, [&](const std::vector<int> &new_numbers) {
       of_ranks->renumber(nodes, new_numbers);
-      if (pattern != nullptr)
-        *pattern = renumbered(*pattern, pattern->n_rows, new_numbers, numbers.n());
       if (folded)
         whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
-    };
-    renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern), nullptr);
-    // Where a row of P is empty that of A P is, too, unless P has been folded.
-    n_in_stretches  = folded ? first_sent(nodes) : of_ranks->rows_of_P.first();
-    product_pattern = compress(place, n_nodes, numbers.n(), product_rows(A));
-    renumber(of_ranks->rows_of_product.append(nodes, numbers, product_pattern), &P_pattern);
+    });
+  }
+
+  /**
+   * As plan_products(); @p renumber gets new numbers of coarse nodes for what else has them, and rows of A P are empty where
+   * those of P are if @p empty_as_P.
+   */
+  template <typename Number>
+  template <typename Renumber>
+  void SmoothedAggregation<Number>::plan_products_of_ranks(const SlicedEllpackMatrix<Number> &A,
+                                                           const int                          n_modes,
+                                                           const bool                         empty_as_P,
+                                                           const Renumber                    &renumber)
+  {
+    const Backend     &place   = A.backend();
+    const Partitioner &nodes   = *A.partitioner();
+    CoarseNumbers     &numbers = of_ranks->numbers;
+    renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern));
+    n_in_stretches                     = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
+    product_pattern                    = compress(place, nodes.n_owned(), numbers.n(), product_rows(A));
+    const std::vector<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
+    renumber(new_numbers);
+    P_pattern = renumbered(P_pattern, P_pattern.n_rows, new_numbers, numbers.n());
     {
       CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
-      transposed.n_rows            = n_aggregates; // those of others are behind
+      transposed.n_rows            = numbers.n_own(); // those of others are behind
       R.reinit(place, transposed.view(), n_modes, A.block_rows());
       R.set_partitioner(A.partitioner());
       R_width = transposed.width;

@@ -192,10 +192,6 @@ namespace PatchFEM
                const Aggregate                              &aggregate,
                const FindModes                              &find_modes);
 
-    /** That of @p near_null if it serves. */
-    std::shared_ptr<const LinearEmbedding> usable_embedding(const SlicedEllpackMatrix<Number> &A,
-                                                            const NearNullSpace               &near_null) const;
-
     /** @p smoothing of @p A, the matrix of @p level in its own or another number type. */
     template <typename SmootherNumber>
     void compute_smoother(const Level                               &level,

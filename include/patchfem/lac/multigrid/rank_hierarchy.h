@@ -10,7 +10,8 @@ namespace PatchFEM
    * their graph is that of the columns which a rank owns. A level of few rows for each rank, or that aggregates of single
    * ranks hardly coarsen, is gathered: from there on every rank has the whole AMGHierarchy and applies it, with the same
    * bits, which costs one exchange a visit. Patches of the smoother patch are of one rank, too; what couples them with
-   * others' is in the residuals. All functions are collective.
+   * others' is in the residuals. An embedding of degree 1 is the first step as in AMGHierarchy. All functions are
+   * collective.
    */
   template <typename Number>
   class RankHierarchy
@@ -54,6 +55,7 @@ namespace PatchFEM
     struct Level
     {
       const SlicedEllpackMatrix<Number>     *A = nullptr;
+      std::shared_ptr<const LinearEmbedding> embedding; ///< in place of the two that follow
       AggregateLists                         aggregates;
       TentativeProlongator                   tentative;
       PreconditionBlockJacobi<Number>        diagonal;
@@ -64,6 +66,8 @@ namespace PatchFEM
       mutable Vector<Number>                 x, b, r;  ///< x and b none on the finest level
       mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
 
+      int  n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
+      void reinit_coarse(int n_modes);
       void compute_coarse(double null_scale);
     };
 
@@ -89,6 +93,7 @@ namespace PatchFEM
       if (end_of_phase)
         end_of_phase(static_cast<unsigned int>(level), phase);
     }
+    bool aggregate(AMGAggregation &aggregation, unsigned int index, Level &level);
     void compute_smoother(Level &level) const;
     void make_vectors();
     void tell_of_finest();

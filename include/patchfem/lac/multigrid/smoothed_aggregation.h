@@ -85,7 +85,7 @@ namespace PatchFEM
                  const PreconditionBlockJacobi<Number> &D_inverse,
                  const LargestEigenvalue<Number>       &lambda);
 
-    /** A step with this P in place of aggregates, on one rank. */
+    /** A step with this P in place of aggregates. */
     void reinit(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
     void compute(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
 
@@ -141,6 +141,11 @@ namespace PatchFEM
     void make_coarse(const SlicedEllpackMatrix<Number> &A, const CompressedPattern &pattern);
     void reinit_on_ranks(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
     void plan_products(const SlicedEllpackMatrix<Number> &A, int n_modes);
+    template <typename Renumber>
+    void plan_products_of_ranks(const SlicedEllpackMatrix<Number> &A,
+                                int                                n_modes,
+                                bool                               empty_as_P,
+                                const Renumber                    &renumber);
     void finish_patterns(const SlicedEllpackMatrix<Number> &A);
     void plan_stretches(const SlicedEllpackMatrix<Number> &A);
   };

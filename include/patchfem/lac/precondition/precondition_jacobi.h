@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/precondition/precondition_base.h>
 
 namespace PatchFEM
@@ -99,7 +100,8 @@ namespace PatchFEM
     template <typename MatrixNumber>
     void compute(const Operator<MatrixNumber> &matrix, const int block_size, const double relaxation)
     {
-      together(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); });
+      lead_and_follow(matrix.backend(),
+                      [&] { together(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); }); });
     }
 
   private:
