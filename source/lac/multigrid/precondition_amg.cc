@@ -353,6 +353,8 @@ namespace PatchFEM
     double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
     // Patches of large blocks have few nodes, so that much of their slices is padding.
     const FormatCase inner_slices{slices, pattern, inner};
+    if (data.smoother == AMGSmoother::factorized_inverse)
+      levels += 1.1 * inner_slices.storage_bytes();
     if (data.smoother == AMGSmoother::patch)
       levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * inner_slices.storage_bytes() + 32. * n_nodes;
     if (!few || fallback)
