@@ -10,7 +10,7 @@ namespace PatchFEM
     namespace
     {
       /// Neighbours in a row of the factor, at most: more than the half of those that a node of hexahedra has, which
-      /// take nu = 0.49 and 0.499 to 26 and 64 steps. With 14 they are 27 and 70, with 7 30 and 84.
+      /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
       constexpr int most_neighbours = 20;
 
       /// A body in which fewer nodes than this share are of nearly incompressible material is smoothed as others are.

@@ -76,7 +76,7 @@ namespace PatchFEM::multigrid
   namespace
   {
     /** Bytes that rows of a factor are worked out in at once: on the host some that stay in fast memory. */
-    constexpr std::int64_t workspace_bytes = std::is_same<Here, Host>::value ? 1 << 22 : 1 << 28;
+    constexpr std::int64_t workspace_bytes = std::is_same<Here, Host>::value ? 1 << 22 : 1 << 25;
   } // namespace
 
   template <typename Number, typename Where>
@@ -116,7 +116,7 @@ namespace PatchFEM::multigrid
     const int          n      = A.n_rows() / A.block_rows();
     const std::int64_t stride = Body::size(width, A.block_rows());
     const int          n_at_once =
-        static_cast<int>(std::clamp<std::int64_t>(workspace_bytes / (8 * stride + 1), 64, std::max(n, 64)));
+        static_cast<int>(std::clamp<std::int64_t>(workspace_bytes / (8 * stride + 1), 8, std::max(n, 8)));
     Array<double> workspace(place, std::size_t(std::min(n_at_once, n)) * stride);
     const double  tolerance = 8. * static_cast<double>(std::numeric_limits<Number>::epsilon());
     for (int first = 0; first < n; first += n_at_once)
