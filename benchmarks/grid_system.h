@@ -18,7 +18,7 @@
 namespace benchmark
 {
   /**
-   * n_c unknowns per node: 1 is the Laplacian, 3 isotropic elasticity with E = 1, nu = 0.3, and 6 two such bodies that
+   * n_c unknowns per node: 1 is the Laplacian, 3 isotropic elasticity with E = 1, and 6 two such bodies that
    * are coupled by half of what each resists with: the blocks of a coarse level with rigid-body modes.
    */
   template <int n_c>
@@ -29,11 +29,11 @@ namespace benchmark
     int    n                    = 0;  ///< nodes along an edge
     double element[size * size] = {}; ///< [vertex][component][vertex][component]
 
-    explicit GridSystem(const int n) : n(n)
+    explicit GridSystem(const int n, const double nu = 0.3) : n(n)
     {
       // Two Gauss points in each direction on the cell [0, h]^3, h = 1 / (n - 1).
       const double h = 1. / (n - 1), gauss[2] = {0.5 - std::sqrt(1. / 12.), 0.5 + std::sqrt(1. / 12.)};
-      const double mu = 1. / 2.6, lambda = 0.3 / (1.3 * 0.4);
+      const double mu = 0.5 / (1. + nu), lambda = nu / ((1. + nu) * (1. - 2. * nu));
       for (int q = 0; q < 8; ++q)
       {
         double gradient[8][3];

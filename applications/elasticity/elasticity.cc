@@ -5,6 +5,7 @@
 #include <patchfem/base/exceptions.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace PatchFEM
@@ -145,15 +146,19 @@ namespace PatchFEM
 
     SystemFields evaluate_fields(const ElementTables &tables) const override
     {
-      SystemFields fields;
-      fields.coefficients = make_field<dim>(tables, 2, constant_moduli,
+      SystemFields      fields;
+      std::atomic<bool> nearly_incompressible(false); // formulas are evaluated on all threads
+      fields.coefficients          = make_field<dim>(tables, 2, constant_moduli,
                                             [&](const Point<dim> &point, const material_id material, double *values) {
                                               const LameModuli m = moduli(point, material);
                                               values[0]          = m.lambda;
                                               values[1]          = m.mu;
+                                              if (m.lambda > 6. * m.mu)
+                                                nearly_incompressible = true;
                                             });
-      fields.body_load    = make_field(tables, body_force);
-      fields.face_terms   = make_face_terms(tables, this->natural);
+      fields.nearly_incompressible = nearly_incompressible;
+      fields.body_load             = make_field(tables, body_force);
+      fields.face_terms            = make_face_terms(tables, this->natural);
       return fields;
     }
 

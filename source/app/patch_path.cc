@@ -150,10 +150,13 @@ namespace PatchFEM
         const auto        per_point  = [](const CoefficientField &field) {
           return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
         };
+        SolverChoice likely = choice;
+        if (fields.nearly_incompressible && likely.parameters.amg.smoother == AMGSmoother::automatic)
+          likely.parameters.amg.smoother = AMGSmoother::factorized_inverse;
         const auto forecast_with = [&](const bool convert, const bool fallback) {
           MemoryForecast result =
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                              choice, n_modes, convert, fallback);
+                              likely, n_modes, convert, fallback);
           if (!discretisation.free_modes.empty())
             result.solver += (discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found

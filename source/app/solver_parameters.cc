@@ -13,6 +13,10 @@ namespace PatchFEM
   const std::vector<SmootherRow> &smoothers()
   {
     static const std::vector<SmootherRow> table{
+        {"auto",
+         "factorized_inverse for nearly incompressible solids, with nu above some 0.43, else chebyshev",
+         AMGSmoother::automatic,
+         {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"chebyshev",
          "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns",
          AMGSmoother::chebyshev,
@@ -23,7 +27,12 @@ namespace PatchFEM
          "block Jacobi on patches of some hundred nodes, inexact by a few sweeps of Jacobi inside of them, which needs "
          "another copy of the matrix",
          AMGSmoother::patch,
-         {"Smoothing range", "Inner sweeps", "Patch storage"}}};
+         {"Smoothing range", "Inner sweeps", "Patch storage"}},
+        {"factorized_inverse",
+         "Chebyshev polynomials in G^T G A, G^T G an approximate inverse on the pattern of the matrix, which needs "
+         "another copy of it",
+         AMGSmoother::factorized_inverse,
+         {"Smoothing range", "Stretched sweeps", "Stretched range"}}};
     return table;
   }
 
@@ -99,8 +108,7 @@ namespace PatchFEM
       names += (names.empty() ? "" : "|") + row.name;
       words += (words.empty() ? "" : "; ") + row.name + ": " + row.words;
     }
-    prm.declare_entry("Smoother", "chebyshev", Patterns::Selection(names),
-                      "On all levels but the coarsest. " + words + ".");
+    prm.declare_entry("Smoother", "auto", Patterns::Selection(names), "On all levels but the coarsest. " + words + ".");
     prm.add_parameter("Sweeps", amg.smoother_sweeps,
                       "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
                       "correction; of "

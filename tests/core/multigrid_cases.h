@@ -17,9 +17,9 @@ namespace cases
 
   /** Q1 Laplace (n_c = 1) or elasticity (n_c = 3) on n^3 nodes, fixed at x = 0, as host rows with full blocks. */
   template <int n_c>
-  HostCSR<double> grid_matrix(const int n)
+  HostCSR<double> grid_matrix(const int n, const double nu = 0.3)
   {
-    const benchmark::GridSystem<n_c> system(n);
+    const benchmark::GridSystem<n_c> system(n, nu);
     std::vector<std::int64_t>        offsets;
     std::vector<int>                 columns;
     system.pattern(offsets, columns);

@@ -58,7 +58,7 @@ CHOICES = {"Backend": "host emulated_device trilinos auto", "Precision": "double
            "Quadrature points": "3 5 10", "Format": "auto csr sell bell sliced_ellpack symmetric ellpack coo hybrid", "Sorting window": "1 2 auto",
            "Maximum iterations": "1 100 2147483647", "Simplices": "none kuhn dealii", "Global refinements": "0 1 2",
            "Preconditioner": "none jacobi block_jacobi neumann least_squares chebyshev ssor incomplete_cholesky amg",
-           "Smoother": "chebyshev jacobi l1_jacobi patch", "Sweeps": "1 2 3", "Coarse refinements": "0 1", "Pictures": "none last all"}
+           "Smoother": "auto chebyshev jacobi l1_jacobi patch factorized_inverse", "Sweeps": "1 2 3", "Coarse refinements": "0 1", "Pictures": "none last all"}
 # A run with a large number here is long and not wrong.
 LONG = {"Cycles", "Global refinements", "Coarse refinements", "Generator arguments"}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "embedding_tools.h"
+#include "factorized_inverse_tools.h"
 #include "null_vectors.h"
 
 #include <patchfem/kernels/blas1.h>
@@ -27,12 +28,13 @@ namespace PatchFEM
     require(near_null.n_unknowns() == A.n_rows(), "A near-null space of ", near_null.n_unknowns(),
             " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
+    const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale   = 0.;
     compute_null_scale(A);
 
-    const int     n_modes   = near_null.n_modes();
+    int           n_modes   = near_null.n_modes();
     const auto    embedding = multigrid::usable_embedding(A, near_null, parameters, null_vectors);
     Array<double> modes;
     modes.copy_from(A.backend(), near_null.array());
@@ -52,6 +54,9 @@ namespace PatchFEM
         report(index, "modes");
         return;
       }
+      if (nearly_incompressible && index == (embedding ? 1 : 0))
+        n_modes = multigrid::add_isochoric_modes(near_null.dim(), n_modes, level.aggregates.n_aggregates(),
+                                                 A.n_nonzero_elements(), modes);
       choose(A.backend(), [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
       level.tentative.compute(level.aggregates, modes, n_components, n_modes);
       if (level.aggregates.stretched())
@@ -88,12 +93,12 @@ namespace PatchFEM
     other.levels.clear();
   }
 
-  /** The levels; @p aggregate and @p find_modes (index, level) give one aggregates and tentative prolongator. */
+  /** The levels; @p aggregate and @p find_modes (index, level) give one aggregates and tentative prolongator, and @p n_modes. */
   template <typename Number>
   template <typename Aggregate, typename FindModes>
   void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number>            &A,
                                    const std::shared_ptr<const LinearEmbedding> &embedding,
-                                   const int                                     n_modes,
+                                   const int                                    &n_modes,
                                    const Aggregate                              &aggregate,
                                    const FindModes                              &find_modes)
   {

@@ -11,7 +11,8 @@ namespace PatchFEM
                                                  const double      eigenvalue_ratio)
       : kind(kind), degree(degree), eigenvalue_ratio(eigenvalue_ratio)
   {
-    require(kind != AMGSmoother::patch, "An unknown smoother was asked for.");
+    require(kind == AMGSmoother::chebyshev || kind == AMGSmoother::block_jacobi || kind == AMGSmoother::l1_jacobi,
+            "An unknown smoother was asked for.");
     require(degree >= 1, "A smoother needs at least one sweep, not ", degree, ".");
     require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
   }

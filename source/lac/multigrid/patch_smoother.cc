@@ -3,6 +3,7 @@
 
 #include "multigrid_tools.h"
 #include <patchfem/lac/multigrid/amg_parameters.h>
+#include <patchfem/lac/multigrid/factorized_inverse.h>
 
 namespace PatchFEM
 {
@@ -144,6 +145,8 @@ namespace PatchFEM
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
+    if (parameters.smoother == AMGSmoother::factorized_inverse)
+      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
   }
 

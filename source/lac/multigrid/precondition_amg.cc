@@ -328,11 +328,13 @@ namespace PatchFEM
   double PreconditionAMG<Number>::peak_bytes(const Backend           &backend,
                                              const PatternStatistics &pattern,
                                              const MatrixFormat      &format,
-                                             const int                n_modes,
+                                             const int                n_given_modes,
                                              const int                distance,
                                              const AdditionalData    &data,
                                              const bool               fallback)
   {
+    const bool         factorized = data.smoother == AMGSmoother::factorized_inverse;
+    const int          n_modes = factorized && n_given_modes > 1 ? 2 * n_given_modes - 1 : n_given_modes; // isochoric
     const MatrixFormat slices;
     const bool         mixed = std::is_same_v<Number, double> && data.single_precision, few = distance > 1;
     const int          inner = mixed ? sizeof(float) : sizeof(Number), size = fallback ? sizeof(Number) : inner;
@@ -349,6 +351,9 @@ namespace PatchFEM
     double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
     // Patches of large blocks have few nodes, so that much of their slices is padding.
     const FormatCase inner_slices{slices, pattern, inner};
+    // Factors of all levels, of which the second may have three quarters of the entries, and a stretch of their rows.
+    if (factorized)
+      levels += (fallback ? 2. : 1.) * 2.6 * inner_slices.storage_bytes() + double(1 << 25);
     if (data.smoother == AMGSmoother::patch)
       levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * inner_slices.storage_bytes() + 32. * n_nodes;
     if (!few || fallback)

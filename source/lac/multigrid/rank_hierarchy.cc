@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "embedding_tools.h"
+#include "factorized_inverse_tools.h"
 #include "lac/graph/graph_tools.h"
 #include "null_vectors.h"
 
@@ -35,6 +36,7 @@ namespace PatchFEM
     finest                    = &A;
     levels.clear();
     everything.reset();
+    const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
 
@@ -42,9 +44,10 @@ namespace PatchFEM
     const unsigned int embedded  = embedding ? 1 : 0;
     if (!embedding)
       aggregation.know_points(near_null.dim(), near_null.points());
-    const std::int64_t small   = parameters.coarse_size_for(ranks.sum(A.n_nonzero_elements()));
-    const int          n_modes = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
-    const int          dim     = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
+    const std::int64_t n_nonzeros = ranks.sum(A.n_nonzero_elements());
+    const std::int64_t small      = parameters.coarse_size_for(n_nonzeros);
+    int                n_modes    = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
+    const int          dim        = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
     Array<double>      modes;
     Array<double>      points;
     modes.copy_from(place, near_null.array());
@@ -74,6 +77,9 @@ namespace PatchFEM
       }
       else
       {
+        if (nearly_incompressible && levels.size() == embedded)
+          n_modes = multigrid::add_isochoric_modes(
+              dim, n_modes, ranks.sum(std::int64_t(level->aggregates.n_aggregates())), n_nonzeros, modes);
         ranks.together([&] {
           choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
           if (matrix.n_rows() > 0)
@@ -116,7 +122,8 @@ namespace PatchFEM
     }
     report(levels.size(), "gathering");
     tell_of_finest();
-    gathered.initialize(whole, all_modes, *again, parameters, std::move(null_vectors));
+    gathered.initialize(whole, all_modes, *again, levels.empty() ? amg_parameters : parameters,
+                        std::move(null_vectors));
     make_vectors();
   }
 

@@ -188,7 +188,7 @@ namespace PatchFEM
     template <typename Aggregate, typename FindModes>
     void build(const SlicedEllpackMatrix<Number>            &A,
                const std::shared_ptr<const LinearEmbedding> &embedding,
-               int                                           n_modes,
+               const int                                    &n_modes,
                const Aggregate                              &aggregate,
                const FindModes                              &find_modes);
 

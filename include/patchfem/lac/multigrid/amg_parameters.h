@@ -11,13 +11,15 @@
 
 namespace PatchFEM
 {
-  /** Smoothers of a multigrid level: see PolynomialSmoother and, for patch, PatchSmoother. */
+  /** Smoothers of a multigrid level: see PolynomialSmoother, PatchSmoother and FactorizedInverseSmoother. */
   enum class AMGSmoother
   {
+    automatic, ///< factorized_inverse where solids are nearly incompressible, as far as can be known, else chebyshev
     block_jacobi,
     l1_jacobi,
     chebyshev,
-    patch
+    patch,
+    factorized_inverse
   };
 
   enum class AMGCycle
@@ -33,7 +35,8 @@ namespace PatchFEM
   /** What can be chosen about a hierarchy. */
   struct AMGParameters
   {
-    AMGSmoother smoother = AMGSmoother::chebyshev;
+    /// automatic is decided by initialize(), and not again for new values.
+    AMGSmoother smoother = AMGSmoother::automatic;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
     /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which
@@ -72,6 +75,12 @@ namespace PatchFEM
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
 
+    /** Of Chebyshev, whatever it is a polynomial in. */
+    bool is_polynomial() const
+    {
+      return smoother == AMGSmoother::chebyshev || smoother == AMGSmoother::factorized_inverse;
+    }
+
     /** Rows of a level that is inverted, for a finest matrix of @p n_nonzeros entries. */
     int coarse_size_for(const std::int64_t n_nonzeros) const
     {
@@ -87,17 +96,17 @@ namespace PatchFEM
      */
     int sweeps_on(const bool below_finest, const bool stretched = false, const int degree = 1) const
     {
-      const bool polynomial = smoother == AMGSmoother::chebyshev;
-      const int  sweeps     = !below_finest       ? smoother_sweeps
-                              : coarse_sweeps > 0 ? coarse_sweeps
-                                                  : smoother_sweeps + (polynomial ? 1 : 0);
-      return std::max({sweeps, degree > 1 ? degree : 0, polynomial && stretched ? stretched_sweeps : 0});
+      const int one_more = smoother == AMGSmoother::chebyshev ? 1 : 0;
+      const int sweeps   = !below_finest       ? smoother_sweeps
+                           : coarse_sweeps > 0 ? coarse_sweeps
+                                               : smoother_sweeps + one_more;
+      return std::max({sweeps, degree > 1 ? degree : 0, is_polynomial() && stretched ? stretched_sweeps : 0});
     }
 
     /** The range of smoothing. */
     double range_on(const bool stretched, const int degree = 1) const
     {
-      if (smoother != AMGSmoother::chebyshev)
+      if (!is_polynomial())
         return smoothing_range;
       return std::max({smoothing_range, degree > 1 ? 2. * degree * degree : 0., stretched ? stretched_range : 0.});
     }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "factorized_inverse_tools.h"
+
+#include "multigrid_tools.h"
+
+namespace PatchFEM
+{
+  namespace multigrid
+  {
+    namespace
+    {
+      /// Neighbours in a row of the factor, at most: more than the half of those that a node of hexahedra has, which
+      /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
+      constexpr int most_neighbours = 20;
+
+      /// A body in which fewer nodes than this share are of nearly incompressible material is smoothed as others are.
+      constexpr double least_incompressible_share = 0.01;
+    } // namespace
+
+    template <typename Number>
+    bool
+    choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters)
+    {
+      if (parameters.smoother != AMGSmoother::automatic)
+        return false;
+      parameters.smoother           = AMGSmoother::chebyshev;
+      const int    n_c              = A.block_rows();
+      std::int64_t counts[2]        = {0, A.n_rows() / n_c};
+      const bool   positions_of_all = near_null.points().size() == std::size_t(A.n_rows());
+      if (n_c > 1 && positions_of_all && A.n_rows() > 0) // a displacement in as many dimensions
+        counts[0] = choose(A.backend(), [&](auto where) {
+          return count_nearly_incompressible(where, A, near_null.points(), static_cast<int>(counts[1]));
+        });
+      if (A.partitioner() != nullptr)
+        A.partitioner()->communicator().sum(counts, 2);
+      if (static_cast<double>(counts[0]) <= least_incompressible_share * static_cast<double>(counts[1]))
+        return false;
+      parameters.smoother = AMGSmoother::factorized_inverse;
+      return true;
+    }
+
+    int add_isochoric_modes(const int          dim,
+                            const int          n_modes,
+                            const std::int64_t n_aggregates,
+                            const std::int64_t n_nonzeros,
+                            Array<double>     &modes)
+    {
+      const int n_all = 2 * n_modes - 1;
+      if (n_modes != dim * (dim + 1) / 2 || 4 * n_aggregates * (dim == 2 ? 9 : 27) * n_all * n_all > 3 * n_nonzeros)
+        return n_modes;
+      if (!modes.empty())
+        choose(modes.backend(), [&](auto where) { add_isochoric_modes(where, dim, modes); });
+      return n_all;
+    }
+
+    template bool choose_smoother(const SlicedEllpackMatrix<float> &, const NearNullSpace &, AMGParameters &);
+    template bool choose_smoother(const SlicedEllpackMatrix<double> &, const NearNullSpace &, AMGParameters &);
+  } // namespace multigrid
+
+  template <typename Number>
+  void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number> &A)
+  {
+    const Backend          &place   = A.backend();
+    const int               n_c     = A.block_rows();
+    const CompressedPattern pattern = choose(
+        place, [&](auto where) { return multigrid::preceding_neighbours(where, A, multigrid::most_neighbours); });
+    const CompressedPattern transposed =
+        choose(place, [&](auto where) { return multigrid::transpose(where, pattern); });
+    lower.reinit(place, pattern.view(), n_c, n_c);
+    upper.reinit(place, transposed.view(), n_c, n_c);
+    w.reinit(place, A.n_rows(), true);
+    width = pattern.width;
+    choose(place, [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
+  }
+
+  template <typename Number>
+  void FactorizedInverse<Number>::update(const SlicedEllpackMatrix<Number> &A)
+  {
+    if (width > multigrid::most_neighbours) // which they are depends on the values
+      initialize(A);
+    else
+      choose(A.backend(), [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
+  }
+
+  template <typename Number>
+  void FactorizedInverse<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
+  {
+    lower.product(src.data(), kernels::Overwrite<Number>{w.data()});
+    upper.product(w.data(), kernels::Overwrite<Number>{dst.data()});
+  }
+
+  template <typename Number>
+  FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int    n_steps,
+                                                               const double eigenvalue_ratio,
+                                                               const int    eigenvalue_steps)
+      : n_steps(n_steps), eigenvalue_ratio(eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps)
+  {
+    require(n_steps >= 1, "A smoother needs at least one sweep, not ", n_steps, ".");
+    require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
+  }
+
+  template <typename Number>
+  void FactorizedInverseSmoother<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
+                                                     const PreconditionBlockJacobi<Number> &,
+                                                     const LargestEigenvalue<Number> &)
+  {
+    matrix = &A;
+    together(A.partitioner(), [&] {
+      if (coefficients.empty())
+        inverse.initialize(A);
+      else
+        inverse.update(A);
+      coefficients.reinit(A.backend(), 2 * std::size_t(n_steps));
+      d.reinit(A.backend(), A.n_rows(), true);
+      z.reinit(A.backend(), A.n_rows(), true);
+    });
+    lambda.compute(A, inverse, eigenvalue_steps);
+    choose(A.backend(), [&](auto where) {
+      multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
+    });
+  }
+
+  template <typename Number>
+  void FactorizedInverseSmoother<Number>::step(const int             k,
+                                               const bool            first_x,
+                                               const Vector<Number> &r,
+                                               Vector<Number>       &x) const
+  {
+    inverse.vmult(z, r);
+    choose(matrix->backend(), [&](auto where) {
+      multigrid::direction_step(where, coefficients.data() + 2 * k, z, k == 0, first_x, d, x);
+    });
+  }
+
+  template <typename Number>
+  void
+  FactorizedInverseSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    step(0, true, b, x);
+    for (int k = 1; k < n_steps; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+    matrix->residual(r, x, b);
+  }
+
+  template <typename Number>
+  void
+  FactorizedInverseSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    for (int k = 0; k < n_steps; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+  }
+
+  template class FactorizedInverse<float>;
+  template class FactorizedInverse<double>;
+  template class FactorizedInverseSmoother<float>;
+  template class FactorizedInverseSmoother<double>;
+} // namespace PatchFEM
