@@ -60,16 +60,18 @@ namespace PatchFEM::kernels
       return atomicInc(finished, n - 1) == n - 1;
     }
 
+    /** What block number @p block of those of all links does. */
     template <bool puts, typename Word>
-    __global__ void __launch_bounds__(block_size) exchange_kernel(const PeerLinks    all,
-                                                                  const unsigned int words,
-                                                                  const int *__restrict__ indices,
-                                                                  const Word *__restrict__ values,
-                                                                  Word *__restrict__ ghosts,
-                                                                  const PeerPatience patience)
+    __device__ void move(const PeerLinks    &all,
+                         const unsigned int  block,
+                         const unsigned int  words,
+                         const int          *indices,
+                         const Word         *values,
+                         Word               *ghosts,
+                         const PeerPatience &patience)
     {
       int l = 0;
-      while (l + 1 < all.n_links && all.links[l + 1].first_block <= blockIdx.x)
+      while (l + 1 < all.n_links && all.links[l + 1].first_block <= block)
         ++l;
       const PeerLink      link = all.links[l];
       const std::uint32_t now  = *static_cast<volatile std::uint32_t *>(link.count) + 1;
@@ -79,7 +81,7 @@ namespace PatchFEM::kernels
       Word *const        inbox  = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
       const unsigned int n      = static_cast<unsigned int>(link.end - link.begin) * words,
                          stride = link.n_blocks * block_size;
-      for (unsigned int k = (blockIdx.x - link.first_block) * block_size + threadIdx.x; k < n; k += stride)
+      for (unsigned int k = (block - link.first_block) * block_size + threadIdx.x; k < n; k += stride)
       {
         if (puts)
           inbox[k] = values[static_cast<std::int64_t>(indices[link.begin + k / words]) * words + k % words];
@@ -99,22 +101,24 @@ namespace PatchFEM::kernels
       }
     }
 
-    template <bool puts, typename Word>
-    void exchange_words(const Cuda         &where,
-                        const PeerLinks    &all,
-                        const std::size_t   bytes,
-                        const int          *indices,
-                        const void         *values,
-                        void               *ghosts,
-                        const PeerPatience &patience)
+    /** Blocks that put come before those that take, which wait for other devices: these put whatever happens here. */
+    template <typename Word>
+    __global__ void __launch_bounds__(block_size) exchange_kernel(const PeerLinks    to,
+                                                                  const PeerLinks    from,
+                                                                  const unsigned int words,
+                                                                  const int         *indices,
+                                                                  const Word        *values,
+                                                                  Word              *ghosts,
+                                                                  const PeerPatience patience)
     {
-      exchange_kernel<puts><<<all.n_blocks, block_size, 0, stream_of(where)>>>(
-          all, static_cast<unsigned int>(bytes / sizeof(Word)), indices, static_cast<const Word *>(values),
-          static_cast<Word *>(ghosts), patience);
-      PATCHFEM_CUDA_CHECK_LAUNCH();
+      if (blockIdx.x < to.n_blocks)
+        move<true>(to, blockIdx.x, words, indices, values, static_cast<Word *>(nullptr), patience);
+      else
+        move<false>(from, blockIdx.x - to.n_blocks, words, nullptr, static_cast<const Word *>(nullptr), ghosts,
+                    patience);
     }
 
-    /** Of the widest words that things of @p bytes consist of. */
+    /** Calls @p function with the widest word that things of @p bytes consist of. */
     template <typename Function>
     void with_words(const std::size_t bytes, const Function &function)
     {
@@ -124,21 +128,6 @@ namespace PatchFEM::kernels
         function(uint2());
       else
         function(0u);
-    }
-
-    template <bool puts>
-    void exchange(const Cuda         &where,
-                  const PeerLinks    &all,
-                  const std::size_t   bytes,
-                  const int          *indices,
-                  const void         *values,
-                  void               *ghosts,
-                  const PeerPatience &patience)
-    {
-      if (all.n_links > 0)
-        with_words(bytes, [&](auto word) {
-          exchange_words<puts, decltype(word)>(where, all, bytes, indices, values, ghosts, patience);
-        });
     }
 
     template <typename Word>
@@ -224,7 +213,7 @@ namespace PatchFEM::kernels
                 const void         *values,
                 const PeerPatience &patience)
   {
-    exchange<true>(where, links, bytes, indices, values, nullptr, patience);
+    peer_exchange(where, links, PeerLinks{}, bytes, indices, values, nullptr, patience);
   }
 
   void peer_take(const Cuda          where,
@@ -233,7 +222,26 @@ namespace PatchFEM::kernels
                  void *const         ghosts,
                  const PeerPatience &patience)
   {
-    exchange<false>(where, links, bytes, nullptr, nullptr, ghosts, patience);
+    peer_exchange(where, PeerLinks{}, links, bytes, nullptr, nullptr, ghosts, patience);
+  }
+
+  void peer_exchange(const Cuda          where,
+                     const PeerLinks    &to,
+                     const PeerLinks    &from,
+                     const std::size_t   bytes,
+                     const int          *indices,
+                     const void         *values,
+                     void               *ghosts,
+                     const PeerPatience &patience)
+  {
+    if (const unsigned int n_blocks = to.n_blocks + from.n_blocks; n_blocks > 0)
+      with_words(bytes, [&](auto word) {
+        using Word = decltype(word);
+        exchange_kernel<<<n_blocks, block_size, 0, stream_of(where)>>>(
+            to, from, static_cast<unsigned int>(bytes / sizeof(Word)), indices, static_cast<const Word *>(values),
+            static_cast<Word *>(ghosts), patience);
+        PATCHFEM_CUDA_CHECK_LAUNCH();
+      });
   }
 
   void peer_sum(const Cuda where, const PeerSum &ranks, const int n, double *const values, const PeerPatience &patience)

@@ -78,6 +78,11 @@ namespace PatchFEM
     exchange(backend, bytes).finish(static_cast<char *>(values) + owned * bytes);
   }
 
+  void Partitioner::start_and_finish(const Backend &backend, void *const values, const std::size_t bytes) const
+  {
+    exchange(backend, bytes).run(values, static_cast<char *>(values) + owned * bytes);
+  }
+
   void Partitioner::sum(const Backend &backend, double *const values, const int n) const
   {
     transport(backend).sum(values, n);

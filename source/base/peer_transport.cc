@@ -228,6 +228,10 @@ namespace PatchFEM
         {
           kernels::peer_take(Cuda{backend.stream()}, takes, bytes, ghosts, patience);
         }
+        void run(const void *const values, void *const ghosts) override
+        {
+          kernels::peer_exchange(Cuda{backend.stream()}, puts, takes, bytes, indices.data(), values, ghosts, patience);
+        }
         std::size_t memory_consumption() const override
         {
           return place.bytes + memory_consumption_of(indices, links_to, links_from);

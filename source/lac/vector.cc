@@ -51,6 +51,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void Vector<Number>::update_ghosts() const
+  {
+    if (ranks != nullptr)
+      ranks->start_and_finish(backend(), const_cast<Number *>(data()), block * sizeof(Number));
+  }
+
+  template <typename Number>
   void Vector<Number>::start_ghosts() const
   {
     if (ranks != nullptr)

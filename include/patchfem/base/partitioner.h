@@ -77,6 +77,7 @@ namespace PatchFEM
     void start(const Backend &backend, const void *values, std::size_t bytes) const;
     void progress(const Backend &backend, std::size_t bytes) const; ///< between them, see Communicator::Channel
     void finish(const Backend &backend, void *values, std::size_t bytes) const;
+    void start_and_finish(const Backend &backend, void *values, std::size_t bytes) const;
 
     /** Collective: one over other lists, which outlive it, by the same Transport. */
     std::unique_ptr<Transport::Exchange> exchange(const Backend                  &backend,

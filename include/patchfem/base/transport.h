@@ -55,6 +55,13 @@ namespace PatchFEM
       virtual void progress() {}                  ///< see Communicator::Channel
       virtual void finish(void *ghosts) = 0;
 
+      /** Both at once. */
+      virtual void run(const void *const values, void *const ghosts)
+      {
+        start(values);
+        finish(ghosts);
+      }
+
       virtual std::size_t memory_consumption() const = 0;
     };
 

@@ -32,9 +32,9 @@ namespace PatchFEM::kernels
   /** All links of one direction. */
   struct PeerLinks
   {
-    const PeerLink *links;
-    int             n_links;
-    unsigned int    n_blocks; ///< of all links
+    const PeerLink *links    = nullptr;
+    int             n_links  = 0;
+    unsigned int    n_blocks = 0; ///< of all links
   };
 
   /** How long a kernel waits before it writes 1 + the rank that did not come to @p late, memory of the host, and fails. */
@@ -66,6 +66,16 @@ namespace PatchFEM::kernels
 
   /** What others have put here, to @p ghosts. */
   void peer_take(Cuda, const PeerLinks &, std::size_t bytes, void *ghosts, const PeerPatience &);
+
+  /** Both in one kernel. */
+  void peer_exchange(Cuda,
+                     const PeerLinks &to,
+                     const PeerLinks &from,
+                     std::size_t      bytes,
+                     const int       *indices,
+                     const void      *values,
+                     void            *ghosts,
+                     const PeerPatience &);
 
   void peer_sum(Cuda, const PeerSum &, int n, double *values, const PeerPatience &);
 } // namespace PatchFEM::kernels

@@ -73,12 +73,8 @@ namespace PatchFEM
     std::int64_t first_index() const { return ranks == nullptr ? 0 : ranks->first() * block; }
 
     /** Behind the elements: a copy of what other ranks have, which any write may make old. */
-    void update_ghosts() const
-    {
-      start_ghosts();
-      finish_ghosts();
-    }
-    void start_ghosts() const;    ///< sends; no element may change before
+    void update_ghosts() const;
+    void start_ghosts() const;    ///< the same in parts: sends; no element may change before
     void progress_ghosts() const; ///< between them, so that they do travel
     void finish_ghosts() const;   ///< which waits for what was sent here
 

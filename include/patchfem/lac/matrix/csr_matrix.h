@@ -39,8 +39,13 @@ namespace PatchFEM
       // a device that works on its own would have to be waited for.
       const bool is_long    = this->n_stored_elements() >= 1000000 && this->backend().kind() != BackendKind::cuda;
       const int  n_interior = this->extents().n_interior, n_pieces = is_long ? 4 : 1;
+      if (n_interior == 0)
+      {
+        x.update_ghosts();
+        return derived().product(x.data(), target);
+      }
       x.start_ghosts();
-      for (int begin = 0, k = 1; n_interior > 0 && k <= n_pieces; ++k)
+      for (int begin = 0, k = 1; k <= n_pieces; ++k)
       {
         const int end = static_cast<int>(std::int64_t(n_interior) * k / n_pieces);
         derived().product(x.data(), target, RowRange{begin, end});
