@@ -312,7 +312,8 @@ namespace
       const RankGroup *const group = backend.group();
       const int              last  = group != nullptr ? group->groups().back().ranks[0] : communicator->size() - 1;
       const BackendKind      kind  = BackendKind::emulated_device;
-      if (group == nullptr && backend.kind() != kind)
+      // Memory of real devices has no limit to set.
+      if (group == nullptr ? backend.kind() != kind : group->groups()[0].device.find("emulated") == std::string::npos)
         continue;
       const System<Laplace<3>> ours(backend, own, {}, false);
       const auto               check = [&](auto preconditioner, const std::string &what) {

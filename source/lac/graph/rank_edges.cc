@@ -4,7 +4,9 @@
 #include "graph_tools.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace PatchFEM::rank_edges
 {
@@ -69,20 +71,20 @@ namespace PatchFEM::rank_edges
            [&](auto where) { graph_tools::aggregates_of_ends(where, across, aggregate, of_node, of_neighbour); });
     const std::vector<int> from = of_node.to_vector(), to = of_neighbour.to_vector(),
                            neighbours = across.neighbours().to_vector(), weights = across.weights().to_vector();
-    std::vector<RankEdge> result;
+    // Some hundred edges between nodes for each one between aggregates.
+    std::map<int, std::unordered_map<std::uint64_t, int>> weights_of; // by rank, of both aggregates
     for (std::size_t e = 0; e < neighbours.size(); ++e)
       if (from[e] >= 0 && to[e] >= 0)
-        result.push_back(
-            {from[e], {nodes.ghosts()[neighbours[e] - nodes.n_owned()].rank, to[e]}, weights.empty() ? 1 : weights[e]});
-    const auto key = [](const RankEdge &edge) { return std::tuple(edge.node, edge.other.rank, edge.other.index); };
-    std::sort(result.begin(), result.end(), [&](const RankEdge &a, const RankEdge &b) { return key(a) < key(b); });
-    std::size_t n = 0;
-    for (const RankEdge &edge : result)
-      if (n > 0 && key(result[n - 1]) == key(edge))
-        result[n - 1].weight += edge.weight;
-      else
-        result[n++] = edge;
-    result.resize(n);
+        weights_of[nodes.ghosts()[neighbours[e] - nodes.n_owned()].rank]
+                  [std::uint64_t(from[e]) << 32 | static_cast<std::uint32_t>(to[e])] +=
+            weights.empty() ? 1 : weights[e];
+    std::vector<RankEdge> result;
+    for (const auto &[rank, edges] : weights_of)
+      for (const auto &[key, weight] : edges)
+        result.push_back({static_cast<int>(key >> 32), {rank, static_cast<int>(key & 0xffffffffu)}, weight});
+    std::sort(result.begin(), result.end(), [](const RankEdge &a, const RankEdge &b) {
+      return std::tuple(a.node, a.other.rank, a.other.index) < std::tuple(b.node, b.other.rank, b.other.index);
+    });
     return result;
   }
 

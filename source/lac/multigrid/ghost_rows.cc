@@ -2,6 +2,8 @@
 #include "ghost_rows.h"
 #include "kernels/run.h"
 
+#include <patchfem/base/threads.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -73,10 +75,12 @@ namespace PatchFEM
     Array<int> columns_of_rows;
     choose(place, [&](auto where) { of_ranks::read_rows(where, pattern, rows, starts, columns_of_rows); });
 
+    // Rows of a border name the same few coarse nodes again and again: to each rank go these, once, and places among them.
     const std::vector<std::int64_t>          begin   = starts.to_vector();
     const std::vector<int>                   columns = columns_of_rows.to_vector();
-    std::map<int, std::vector<int>>          lengths;
-    std::map<int, std::vector<std::int64_t>> sent;
+    std::map<int, std::vector<int>>          lengths, sent;
+    std::map<int, std::vector<std::int64_t>> named;
+    std::vector<int>                         place_of_number(numbers.n(), -1);
     std::size_t                              row = 0;
     destinations.clear();
     sources.clear();
@@ -84,7 +88,9 @@ namespace PatchFEM
     first_row = nodes.n_owned();
     for (const Destination &to : nodes.destinations())
     {
-      const auto first = static_cast<int>(begin[row]);
+      const auto                 first   = static_cast<int>(begin[row]);
+      std::vector<int>          &of_rank = sent[to.rank];
+      std::vector<std::int64_t> &names   = named[to.rank];
       for (const int i : to.indices)
       {
         const auto n = static_cast<int>(begin[row + 1] - begin[row]);
@@ -94,8 +100,19 @@ namespace PatchFEM
         ++row;
       }
       const auto end = static_cast<int>(begin[row]);
+      of_rank.reserve(end - first);
       for (int e = first; e < end; ++e)
-        sent[to.rank].push_back(numbers.global(columns[e]));
+      {
+        int &known = place_of_number[columns[e]];
+        if (known < 0)
+        {
+          known = static_cast<int>(names.size());
+          names.push_back(numbers.global(columns[e]));
+        }
+        of_rank.push_back(known);
+      }
+      for (int e = first; e < end; ++e)
+        place_of_number[columns[e]] = -1;
       if (first == end)
         continue;
       destinations.push_back({to.rank, std::vector<int>(end - first)});
@@ -103,37 +120,49 @@ namespace PatchFEM
     }
     lengths = nodes.communicator().exchange(lengths);
     sent    = nodes.communicator().exchange(sent);
-    std::vector<std::int64_t> received; // by rank, as the ghosts
+    named   = nodes.communicator().exchange(named);
+    std::vector<std::int64_t> all_named;
+    std::vector<int>          received; // by rank, as the ghosts: places in all_named
     for (const auto &[rank, of_rank] : sent)
     {
       const auto first = static_cast<int>(received.size());
-      received.insert(received.end(), of_rank.begin(), of_rank.end());
+      for (const int k : of_rank)
+        received.push_back(static_cast<int>(all_named.size()) + k);
+      all_named.insert(all_named.end(), named[rank].begin(), named[rank].end());
       if (!of_rank.empty())
         sources.push_back({rank, first, static_cast<int>(received.size())});
     }
 
-    const std::vector<int> new_numbers = numbers.add(received);
-    n_own                              = pattern.offsets.read(nodes.n_owned());
+    const std::vector<int> new_numbers = numbers.add(all_named);
+    std::vector<int>       local;
+    for (const std::int64_t number : all_named)
+      local.push_back(numbers.local(number));
+    n_own = pattern.offsets.read(nodes.n_owned());
     std::vector<std::int64_t> offsets(1, n_own);
-    std::vector<int>          more, place_of(received.size()), found, order;
     for (const auto &[rank, of_rank] : lengths)
       for (const int n : of_rank)
       {
-        const std::size_t first = more.size();
-        found.resize(n);
-        order.resize(n);
-        std::iota(order.begin(), order.end(), 0);
-        for (int p = 0; p < n; ++p)
-          found[p] = numbers.local(received[first + p]);
-        std::sort(order.begin(), order.end(), [&](const int p, const int q) { return found[p] < found[q]; });
-        for (int p = 0; p < n; ++p)
-        {
-          more.push_back(found[order[p]]);
-          place_of[first + order[p]] = p;
-        }
-        offsets.push_back(n_own + static_cast<std::int64_t>(more.size()));
+        offsets.push_back(offsets.back() + n);
         pattern.width = std::max(pattern.width, n);
       }
+    std::vector<int> more(received.size()), place_of(received.size());
+    for_shares(static_cast<std::int64_t>(offsets.size()) - 1,
+               [&](const std::int64_t first_ghost, const std::int64_t end_ghost) {
+                 std::vector<std::pair<int, int>> blocks; // number here, place there
+                 for (std::int64_t g = first_ghost; g < end_ghost; ++g)
+                 {
+                   const std::int64_t first = offsets[g] - n_own;
+                   blocks.clear();
+                   for (std::int64_t e = first; e < offsets[g + 1] - n_own; ++e)
+                     blocks.emplace_back(local[received[e]], static_cast<int>(e - first));
+                   std::sort(blocks.begin(), blocks.end());
+                   for (std::size_t p = 0; p < blocks.size(); ++p)
+                   {
+                     more[first + p]                    = blocks[p].first;
+                     place_of[first + blocks[p].second] = static_cast<int>(p);
+                   }
+                 }
+               });
     places.copy_from(place, place_of);
     Array<int> all_columns(place, n_own + more.size());
     choose(place,

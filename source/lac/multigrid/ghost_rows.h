@@ -133,6 +133,10 @@ namespace PatchFEM
     Array<double>
     of_aggregates(Where, const Array<int> &nodes, const Array<int> &aggregate, int size, const Array<double> &values);
 
+    /** Row rows[g] of @p values, [row][size], becomes row g of @p from where it is at @p first or behind. */
+    template <typename Where>
+    void set_rows(Where, const Array<int> &rows, int first, int size, const Array<double> &from, Array<double> &values);
+
     /** to[i] = numbers[from[i]], i < n */
     template <typename Where>
     void renumber(Where, std::int64_t n, const std::vector<int> &numbers, const int *from, Array<int> &to);

@@ -4,6 +4,7 @@
 #include "kernels/run.h"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 namespace PatchFEM
@@ -98,34 +99,39 @@ namespace PatchFEM
     const std::size_t size = std::size_t(n_modes) * n_modes;
     if (nodes.communicator().maximum(std::int64_t(wanted)) == 0)
       return Array<double>();
-    const Backend   &place = aggregate_of_node.backend();
-    std::vector<int> list;
-    for (const Destination &to : nodes.destinations())
-      list.insert(list.end(), to.indices.begin(), to.indices.end());
-    const Array<int>          given(place, list);
-    const std::vector<double> sent =
-        choose(place, [&](auto where) {
-          return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
-        }).to_vector();
-    std::map<int, std::vector<double>> messages;
-    auto                               next = sent.begin();
-    for (const Destination &to : nodes.destinations())
+    const Backend &place = aggregate_of_node.backend();
+    if (travel == nullptr)
     {
-      messages[to.rank].assign(next, next + to.indices.size() * size);
-      next += to.indices.size() * size;
+      std::vector<int> list;
+      for (const Destination &to : nodes.destinations())
+      {
+        destinations.push_back({to.rank, std::vector<int>(to.indices.size())});
+        std::iota(destinations.back().indices.begin(), destinations.back().indices.end(),
+                  static_cast<int>(list.size()));
+        list.insert(list.end(), to.indices.begin(), to.indices.end());
+      }
+      for (int g = 0; g < nodes.n_ghosts(); ++g)
+      {
+        const int rank = nodes.ghosts()[g].rank;
+        if (sources.empty() || sources.back().rank != rank)
+          sources.push_back({rank, g, g});
+        sources.back().end = g + 1;
+      }
+      given.copy_from(place, list);
+      travel = nodes.exchange(place, destinations, sources, size * sizeof(double));
     }
-    const int           n_own = numbers.n_own();
-    std::vector<double> of_others((n_numbers - n_own) * size, 0.);
-    std::size_t         ghost = 0;
-    for (const auto &[rank, of_rank] : nodes.communicator().exchange(messages)) // by rank, as the ghosts
-      for (std::size_t e = 0; e < of_rank.size(); e += size, ++ghost)
-        if (const int aggregate = aggregates_of_ghosts[ghost]; aggregate >= n_own)
-          std::copy_n(of_rank.data() + e, size, of_others.data() + (aggregate - n_own) * size);
-    Array<double> result(place, n_numbers * size);
+    Array<double> received(place, nodes.n_ghosts() * size), result(place, n_numbers * size);
+    Array<int>    of_ghosts(place, aggregates_of_ghosts);
+    const auto    sent = choose(place, [&](auto where) {
+      return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
+    });
+    travel->run(sent.data(), received.data());
+    result.set_zero(); // of those that are no ghosts'
     if (!own.empty())
       memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
-    if (!of_others.empty())
-      memory::copy(place, result.data() + n_own * size, Backend(), of_others.data(), of_others.size() * sizeof(double));
+    choose(place, [&](auto where) {
+      PatchFEM::of_ranks::set_rows(where, of_ghosts, numbers.n_own(), static_cast<int>(size), received, result);
+    });
     return result;
   }
 

@@ -49,6 +49,12 @@ namespace PatchFEM
   private:
     std::vector<int> aggregates_of_ghosts;
 
+    // Of modes: the nodes that go to others, in the order of these.
+    mutable Array<int>                           given;
+    mutable std::vector<Destination>             destinations;
+    mutable std::vector<Source>                  sources;
+    mutable std::unique_ptr<Transport::Exchange> travel;
+
     void set_ghosts(int n_owned);
   };
 } // namespace PatchFEM

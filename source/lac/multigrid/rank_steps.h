@@ -103,6 +103,18 @@ namespace PatchFEM::of_ranks
     return result;
   }
 
+  /** Where several rows of @p from are for one of @p values they are equal. */
+  template <>
+  void set_rows(
+      Here, const Array<int> &rows, const int first, const int size, const Array<double> &from, Array<double> &values)
+  {
+    for_all(rows.backend(), static_cast<std::int64_t>(from.size()),
+            [=, rows = rows.data(), from = from.data(), values = values.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+              if (const int row = rows[e / size]; row >= first)
+                values[std::int64_t(row) * size + e % size] = from[e];
+            });
+  }
+
   template <>
   void renumber(Here, const std::int64_t n, const std::vector<int> &numbers, const int *from, Array<int> &to)
   {
