@@ -290,7 +290,7 @@ namespace PatchFEM::cuda_runtime
   std::string what_failed()
   {
     return late != nullptr && *late > 0
-               ? ": rank " + std::to_string(*late - 1) + " and its GPU were waited for too long"
+               ? ": owner " + std::to_string(*late - 1) + " of GPUs, counted from 0, was waited for too long"
                : "";
   }
 

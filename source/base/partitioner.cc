@@ -59,6 +59,7 @@ namespace PatchFEM
     for (const Travel &known : made)
       if (known.place == backend.kind() && known.bytes == bytes)
         return *known.exchange;
+    require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
     made.push_back({backend.kind(), bytes, transport(backend).exchange(to, from, bytes)});
     return *made.back().exchange;
   }

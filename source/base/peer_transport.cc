@@ -64,14 +64,18 @@ namespace PatchFEM
       /** It is used again when all ranks have come to the next allocation, and nothing that others do waits by then. */
       void give_back(const Place &place)
       {
-        for (Place &p : free)
-          if (p.chunk == place.chunk && (p.offset == place.offset + place.bytes || place.offset == p.offset + p.bytes))
+        Place piece = place;
+        for (auto other = free.begin(); other != free.end();)
+          if (other->chunk == piece.chunk &&
+              (other->offset == piece.offset + piece.bytes || piece.offset == other->offset + other->bytes))
           {
-            p.offset = std::min(p.offset, place.offset);
-            p.bytes += place.bytes;
-            return;
+            piece.offset = std::min(piece.offset, other->offset);
+            piece.bytes += other->bytes;
+            other = free.erase(other);
           }
-        free.push_back(place);
+          else
+            ++other;
+        free.push_back(piece);
       }
 
       /** What @p rank has there, for kernels of this device; null where they do not reach it. */
@@ -96,23 +100,25 @@ namespace PatchFEM
     {
     public:
       PeerTransport(const Communicator &ranks, const Backend &backend, const double most_seconds)
-          : ranks(ranks), backend(backend),
-            arena(std::make_shared<SharedArena>(ranks)), patience{static_cast<std::uint64_t>(most_seconds * 1e9),
-                                                                  cuda_runtime::late_rank()}
+          : ranks(ranks), backend(backend), arena(std::make_shared<SharedArena>(ranks)),
+            // A limit that no run lives to see has fewer nanoseconds than 64 bits count.
+            patience{static_cast<std::uint64_t>(std::min(most_seconds, 1e9) * 1e9), cuda_runtime::late_rank()}
       {}
 
       /** Whether all devices reach each other, on all ranks the same. */
       bool open()
       {
-        const std::size_t box = aligned(std::size_t(2) * ranks.size() * PeerSum::most * 2 * sizeof(std::uint64_t));
-        const auto        all = ranks.all_gather(arena->allocate(box + alignment));
+        const std::size_t  box = aligned(std::size_t(2) * ranks.size() * PeerSum::most * 2 * sizeof(std::uint64_t));
+        SharedArena::Place place{};
+        ranks.together([&] { place = arena->allocate(box + alignment); });
+        const auto                   all = ranks.all_gather(place);
         std::vector<std::uint64_t *> boxes;
         for (int rank = 0; rank < ranks.size(); ++rank)
           boxes.push_back(reinterpret_cast<std::uint64_t *>(arena->address(rank, all[rank])));
         const bool reaches = std::find(boxes.begin(), boxes.end(), nullptr) == boxes.end();
         if (ranks.maximum(std::int64_t(!reaches)) != 0)
           return false;
-        addresses.copy_from(backend, boxes);
+        ranks.together([&] { addresses.copy_from(backend, boxes); });
         numbers = {ranks.rank(), ranks.size(), addresses.data(),
                    reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(boxes[ranks.rank()]) + box)};
         return true;
@@ -161,17 +167,20 @@ namespace PatchFEM
              const std::vector<Destination> &destinations,
              const std::vector<Source>      &sources,
              const std::size_t               bytes)
-            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena),
-              indices(backend, list_of(destinations))
+            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena), indices(backend)
         {
           const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
           const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
-          backend.synchronize();
-          of.ranks.together(
-              [&] { place = arena->allocate(layout.bytes); }); // none writes to what it was used for before
+          of.ranks.together([&] {
+            backend.synchronize();
+            place = arena->allocate(layout.bytes);
+          }); // none writes any more to what it was used for before
           char *const here = arena->address(own, place);
-          memory::set_zero(backend, here, layout.bytes);
-          backend.synchronize();
+          of.ranks.together([&] {
+            indices.copy_from(backend, list_of(destinations));
+            memory::set_zero(backend, here, layout.bytes);
+            backend.synchronize();
+          });
 
           std::map<int, std::vector<Told>> told;
           for (const Destination &destination : destinations)
@@ -184,13 +193,13 @@ namespace PatchFEM
             return reinterpret_cast<std::uint32_t *>(base + offset + rank * sector);
           };
           const auto count = [&](const int i) { return reinterpret_cast<std::uint32_t *>(here + layout.counts) + i; };
-          std::vector<PeerLink> to, from;
           of.ranks.together([&] {
+            std::vector<PeerLink> to, from;
             const auto add = [&](std::vector<PeerLink> &links, const int rank, const int begin, const int end) {
               const Told &other = told.at(rank)[0];
               char *const there = arena->address(rank, other.place);
               const bool  puts  = &links == &to;
-              require(there != nullptr, "Rank ", own, " does not reach memory of the device of rank ", rank, '.');
+              require(there != nullptr, "The GPU of owner ", own, " does not reach that of owner ", rank, '.');
               const unsigned int first          = links.empty() ? 0 : links.back().first_block + links.back().n_blocks;
               const int          place_of_count = 2 * ((puts ? 0 : n_ranks) + static_cast<int>(links.size()));
               links.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
@@ -209,14 +218,14 @@ namespace PatchFEM
             }
             for (const Source &source : sources)
               add(from, source.rank, source.begin, source.end);
+            const auto all = [&](const std::vector<PeerLink> &links, Array<PeerLink> &on_device) {
+              on_device.copy_from(backend, links);
+              return PeerLinks{on_device.data(), static_cast<int>(links.size()),
+                               links.empty() ? 0 : links.back().first_block + links.back().n_blocks};
+            };
+            puts  = all(to, links_to);
+            takes = all(from, links_from);
           });
-          const auto all = [&](const std::vector<PeerLink> &links, Array<PeerLink> &on_device) {
-            on_device.copy_from(backend, links);
-            return PeerLinks{on_device.data(), static_cast<int>(links.size()),
-                             links.empty() ? 0 : links.back().first_block + links.back().n_blocks};
-          };
-          puts  = all(to, links_to);
-          takes = all(from, links_from);
         }
         ~Puts() override { arena->give_back(place); }
 
@@ -259,8 +268,11 @@ namespace PatchFEM
   std::shared_ptr<const Transport>
   peer_transport(const Communicator &ranks, const Backend &backend, const bool forced, std::string &reason)
   {
-    backend.stream(); // makes its device the current one
-    const std::string     device = cuda_runtime::device_uuid(cuda_runtime::current_device());
+    std::string device;
+    ranks.together([&] {
+      backend.stream(); // makes its device the current one
+      device = cuda_runtime::device_uuid(cuda_runtime::current_device());
+    });
     std::set<std::string> different;
     for (const Communicator::Bytes &uuid : ranks.all_gather(Communicator::Bytes(device.begin(), device.end())))
       different.emplace(uuid.begin(), uuid.end());
@@ -272,7 +284,8 @@ namespace PatchFEM
       reason = "ranks have the same GPU, which backend_of_ranks() would let one of them own";
     if (!reason.empty())
       return nullptr;
-    auto result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience());
+    std::shared_ptr<PeerTransport> result;
+    ranks.together([&] { result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience()); });
     if (result->open())
       return result;
     reason = "not all GPUs reach each other's memory";

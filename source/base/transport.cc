@@ -62,7 +62,9 @@ namespace PatchFEM
                                          const std::vector<Source>      &sources,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+        ranks.together([&] { result = std::make_unique<Messages>(*this, destinations, sources, bytes); });
+        return result;
       }
 
     private:
@@ -150,7 +152,9 @@ namespace PatchFEM
                                          const std::vector<Source>      &sources,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+        ranks.together([&] { result = std::make_unique<Messages>(*this, destinations, sources, bytes); });
+        return result;
       }
 
     private:
@@ -214,6 +218,9 @@ namespace PatchFEM
         require(wanted == nullptr || name == "mpi" || name == "peer", "The environment variable PATCHFEM_TRANSPORT is ",
                 quote(name), "; it must be mpi or peer.");
       });
+      for (const Communicator::Bytes &other : ranks.all_gather(Communicator::Bytes(name.begin(), name.end())))
+        require(name == std::string(other.begin(), other.end()),
+                "The environment variable PATCHFEM_TRANSPORT has different values on different ranks.");
       std::string reason;
       if (name != "mpi")
       {
@@ -221,7 +228,8 @@ namespace PatchFEM
           return result;
         require(name != "peer", "The transport peer was asked for, but ", reason, '.');
       }
-      auto result    = std::make_shared<StagedTransport>(ranks, backend);
+      std::shared_ptr<StagedTransport> result;
+      ranks.together([&] { result = std::make_shared<StagedTransport>(ranks, backend); });
       result->reason = reason;
       return result;
     }

@@ -40,12 +40,13 @@ namespace
     return static_cast<Number>(std::sin(1. + rank + 7. * i + 0.3 * c + time));
   }
 
-  /** Of each other rank every (2 + rank)-th thing; the last rank wants nothing of the first, which still wants of it. */
-  std::shared_ptr<const Partitioner> partitioner(const std::shared_ptr<const Communicator> &ranks)
+  /** Of each other rank every (2 + rank)-th thing; @p one_way: the last rank wants nothing of the first, which does of it. */
+  std::shared_ptr<const Partitioner> partitioner(const std::shared_ptr<const Communicator> &ranks,
+                                                 const bool                                 one_way = false)
   {
     std::vector<Partitioner::Ghost> ghosts;
     for (int rank = 0; rank < ranks->size(); ++rank)
-      if (rank != ranks->rank() && !(rank == 0 && ranks->rank() == ranks->size() - 1))
+      if (rank != ranks->rank() && !(one_way && rank == 0 && ranks->rank() == ranks->size() - 1))
         for (int i = ranks->rank(); i < n_owned(rank); i += 2 + rank)
           ghosts.push_back({rank, i});
     return std::make_shared<const Partitioner>(ranks, n_owned(ranks->rank()), std::move(ghosts));
@@ -67,17 +68,22 @@ namespace
   }
 
   template <typename Number>
-  void check_ghosts(const Owners &on, const int width)
+  void check_ghosts(const Owners &on, const int width, const bool one_way = false)
   {
-    const auto things = partitioner(on.ranks);
+    const auto things = partitioner(on.ranks, one_way);
     for (int time = 0; time < 20; ++time)
     {
       const std::vector<Number> expected = values<Number>(*things, width, time);
       std::vector<Number>       given    = expected;
       std::fill(given.begin() + things->n_owned() * width, given.end(), std::numeric_limits<Number>::quiet_NaN());
       Array<Number> x(on.backend, given);
-      things->start(on.backend, x.data(), width * sizeof(Number));
-      things->finish(on.backend, x.data(), width * sizeof(Number));
+      if (time % 3 == 0)
+        things->start_and_finish(on.backend, x.data(), width * sizeof(Number));
+      else
+      {
+        things->start(on.backend, x.data(), width * sizeof(Number));
+        things->finish(on.backend, x.data(), width * sizeof(Number));
+      }
       EXPECT_EQ(x.to_vector(), expected) << "of " << width << " numbers of " << sizeof(Number) << " bytes, " << time;
     }
   }
@@ -116,8 +122,7 @@ namespace
       things->sum(on.backend, number.data(), 1);
     };
     step();
-    ASSERT_TRUE(things->can_be_recorded(on.backend) || on.backend.kind() != BackendKind::cuda ||
-                std::getenv("PATCHFEM_TRANSPORT") != nullptr);
+    EXPECT_EQ(things->can_be_recorded(on.backend), transport_of(*on.ranks, on.backend)->name() == "peer");
     if (!things->can_be_recorded(on.backend))
       return;
     Graph     graph(on.backend, step);
@@ -144,6 +149,11 @@ namespace
     {
       check_ghosts<float>(on, width);
       check_ghosts<double>(on, width);
+      check_ghosts<double>(on, width, true);
+    }
+    if (const char *const wanted = std::getenv("PATCHFEM_TRANSPORT"); wanted != nullptr && name == "cuda")
+    {
+      EXPECT_EQ(transport_of(*on.ranks, on.backend)->name(), wanted);
     }
     check_sums(on);
     check_graph(on);

@@ -25,8 +25,8 @@ namespace PatchFEM
   };
 
   /**
-   * How what ranks have on a back end gets to others: for a Partitioner, which knows what goes where. All functions but
-   * those of an Exchange are collective.
+   * How what ranks have on a back end gets to others: for a Partitioner, which knows what goes where. What sends, sums or
+   * makes an exchange is collective: all ranks do so in the same order.
    */
   class Transport
   {

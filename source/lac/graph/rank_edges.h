@@ -48,8 +48,7 @@ namespace PatchFEM::rank_edges
       nodes.update_ghosts(result.data(), width);
     else
     {
-      nodes.start(place, result.data(), width * sizeof(T));
-      nodes.finish(place, result.data(), width * sizeof(T));
+      nodes.start_and_finish(place, result.data(), width * sizeof(T));
     }
     return result;
   }

@@ -198,8 +198,7 @@ namespace PatchFEM
         std::find_if(travels.begin(), travels.end(), [&](const Travel &known) { return known.bytes == bytes; });
     if (travel == travels.end())
       travel = travels.insert(travel, {bytes, nodes.exchange(place, destinations, sources, bytes)});
-    travel->exchange->start(sent.data());
-    travel->exchange->finish(received.data());
+    travel->exchange->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
     choose(place, [&](auto where) {
       of_ranks::place_values(where, pattern, nodes.n_owned(), places, n_c, n_m, received,

@@ -15,8 +15,7 @@ namespace PatchFEM
     const int           n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
     Array<std::int64_t> of_all(place, std::max(nodes.n_local(), 1));
     choose(place, [&](auto where) { PatchFEM::of_ranks::global_numbers(where, own, numbers.first_own(), of_all); });
-    nodes.start(place, of_all.data(), sizeof(std::int64_t));
-    nodes.finish(place, of_all.data(), sizeof(std::int64_t));
+    nodes.start_and_finish(place, of_all.data(), sizeof(std::int64_t));
     std::vector<std::int64_t> of_ghosts(n_ghosts);
     if (n_ghosts > 0)
       memory::copy(Backend(), of_ghosts.data(), place, of_all.data() + n, n_ghosts * sizeof(std::int64_t));
@@ -85,8 +84,7 @@ namespace PatchFEM
       dispatch(place, [&](auto where) {
         kernels::convert(where, static_cast<std::int64_t>(Q.size()), Q.data(), result.data());
       });
-    nodes.start(place, result.data(), n_values * sizeof(Number));
-    nodes.finish(place, result.data(), n_values * sizeof(Number));
+    nodes.start_and_finish(place, result.data(), n_values * sizeof(Number));
     return result;
   }
 

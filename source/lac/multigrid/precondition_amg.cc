@@ -10,6 +10,7 @@
 #include <patchfem/lac/matrix/rounded_matrix.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 
+#include <cmath>
 #include <sstream>
 #include <type_traits>
 
@@ -352,8 +353,10 @@ namespace PatchFEM
     // Patches of large blocks have few nodes, so that much of their slices is padding.
     const FormatCase inner_slices{slices, pattern, inner};
     // Factors of all levels, of which the second may have three quarters of the entries, and a stretch of their rows.
+    // They have 20 blocks a row at most, and of higher degrees the second level is that of degree 1, which is small.
+    const bool higher = pattern.n_blocks > 1.2 * std::pow(3., pattern.block_rows) * pattern.n_rows; // a block: an axis
     if (factorized)
-      levels += (fallback ? 2. : 1.) * 2.6 * inner_slices.storage_bytes() + double(1 << 25);
+      levels += (fallback ? 2. : 1.) * (higher ? 1. : 2.6) * inner_slices.storage_bytes() + double(1 << 25);
     if (data.smoother == AMGSmoother::patch)
       levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * inner_slices.storage_bytes() + 32. * n_nodes;
     if (!few || fallback)

@@ -205,7 +205,7 @@ namespace PatchFEM
       P_pattern     = compress(place, n_nodes, numbers.n(),
                                kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
     }
-    // Where a row of P is empty that of A P is, too, unless P has been folded.
+    // Where a row of P is empty that of A P mostly is, too, unless P has been folded.
     plan_products_of_ranks(A, n_modes, !folded, [&](const std::vector<int> &new_numbers) {
       of_ranks->renumber(nodes, new_numbers);
       if (folded)
@@ -214,8 +214,8 @@ namespace PatchFEM
   }
 
   /**
-   * As plan_products(); @p renumber gets new numbers of coarse nodes for what else has them, and rows of A P are empty where
-   * those of P are if @p empty_as_P.
+   * As plan_products(); @p renumber gets new numbers of coarse nodes for what else has them, and rows of A P are
+   * expected to be empty where those of P are if @p empty_as_P.
    */
   template <typename Number>
   template <typename Renumber>
@@ -231,6 +231,7 @@ namespace PatchFEM
     n_in_stretches                     = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
     product_pattern                    = compress(place, nodes.n_owned(), numbers.n(), product_rows(A));
     const std::vector<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
+    n_in_stretches                     = std::min(n_in_stretches, of_ranks->rows_of_product.first());
     renumber(new_numbers);
     P_pattern = renumbered(P_pattern, P_pattern.n_rows, new_numbers, numbers.n());
     {

@@ -268,6 +268,17 @@ namespace PatchFEM
       return limit - limit == 0. ? limit : 0.;
     }
 
+    /** Whether p.Ap is no more than rounding of A p leaves: p is a direction without energy. */
+    bool has_no_energy()
+    {
+      if (!std::is_same<Number, double>::value)
+        return false;
+      if (norm_of_matrix == 0.)
+        norm_of_matrix = largest_eigenvalue();
+      const double length = p.l2_norm();
+      return std::abs(scalars.p_dot_q) <= 8. * rounding_unit * norm_of_matrix * length * length;
+    }
+
     /** |x - A^-1 b| over |x| in the norm of the energy, as far as the preconditioner is A^-1. */
     double relative_energy()
     {
@@ -515,6 +526,8 @@ namespace PatchFEM
       // Directions made of rounding alone may have no positive energy.
       result.status = at_rounding(Status::breakdown);
       result.cause  = scalars.status;
+      if (result.status == Status::breakdown && result.cause == CGStatus::matrix_not_positive && has_no_energy())
+        result.status = Status::singular;
     }
     else
     {
