@@ -14,7 +14,9 @@ namespace PatchFEM
   {
     static const std::vector<SmootherRow> table{
         {"auto",
-         "factorized_inverse for nearly incompressible solids, with nu above some 0.43, else chebyshev",
+         "factorized_inverse for nearly incompressible solids, with nu above some 0.43, which takes fewer steps but "
+         "longer to set up, "
+         "else chebyshev",
          AMGSmoother::automatic,
          {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"chebyshev",
@@ -108,7 +110,8 @@ namespace PatchFEM
       names += (names.empty() ? "" : "|") + row.name;
       words += (words.empty() ? "" : "; ") + row.name + ": " + row.words;
     }
-    prm.declare_entry("Smoother", "auto", Patterns::Selection(names), "On all levels but the coarsest. " + words + ".");
+    prm.declare_entry("Smoother", "chebyshev", Patterns::Selection(names),
+                      "On all levels but the coarsest. " + words + ".");
     prm.add_parameter("Sweeps", amg.smoother_sweeps,
                       "Sweeps of Jacobi and on patches or degree of the polynomial, before and again after each coarse "
                       "correction; of "

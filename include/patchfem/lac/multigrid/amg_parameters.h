@@ -36,7 +36,7 @@ namespace PatchFEM
   struct AMGParameters
   {
     /// automatic is decided by initialize(), and not again for new values.
-    AMGSmoother smoother = AMGSmoother::automatic;
+    AMGSmoother smoother = AMGSmoother::chebyshev;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
     /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which
