@@ -65,7 +65,7 @@ namespace rank_tables
     for (int i = 0; i < tables.n_nodes; ++i)
     {
       const double *x = tables.points.data() + std::size_t(i) * tables.dim;
-      result[i]       = std::min(n_ranks - 1, static_cast<int>((0.8 * x[0] + 0.2 * x[1]) * n_ranks));
+      result[i]       = std::clamp(static_cast<int>((0.8 * x[0] + 0.2 * x[1]) * n_ranks), 0, n_ranks - 1);
     }
     return result;
   }
