@@ -4,6 +4,7 @@
 //   mpirun -n RANKS bench_ranks [--unknowns PER_RANK] [--calls N] [--repetitions N] [--json FILE]
 #include "benchmark.h"
 #include "grid_system.h"
+#include "in_turn.h"
 
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
@@ -156,42 +157,6 @@ namespace
     SlicedEllpackMatrix<double>        matrix;
     Vector<double>                     x;
     std::vector<double>                expected; ///< A x
-  };
-
-  /** The same matrix, whose products wait for all ghosts first. */
-  class InTurn : public Operator<double>
-  {
-  public:
-    explicit InTurn(const SlicedEllpackMatrix<double> &A) : A(A) {}
-
-    const Backend &backend() const override { return A.backend(); }
-    int            n_rows() const override { return A.n_rows(); }
-    int            n_columns() const override { return A.n_columns(); }
-
-    const std::shared_ptr<const Partitioner> &partitioner() const override { return A.partitioner(); }
-    void initialize_vector(Vector<double> &vector, const bool omit_zeroing_entries = false) const override
-    {
-      A.initialize_vector(vector, omit_zeroing_entries);
-    }
-    void vmult(Vector<double> &dst, const Vector<double> &src) const override
-    {
-      src.update_ghosts();
-      A.product(src.data(), kernels::Overwrite<double>{dst.data()});
-    }
-    void residual(Vector<double> &r, const Vector<double> &x, const Vector<double> &b) const override
-    {
-      x.update_ghosts();
-      A.product(x.data(), kernels::Residual<double>{b.data(), r.data()});
-    }
-    void cg_product(Vector<double> &q, const Vector<double> &p, const CGView &cg) const override
-    {
-      p.update_ghosts();
-      A.product(p.data(), kernels::ConjugateGradients<double>{p.data(), q.data(), cg});
-      finish_cg_product(cg);
-    }
-
-  private:
-    const SlicedEllpackMatrix<double> &A;
   };
 
   struct Settings

@@ -4,6 +4,7 @@
 // cells after the other, held along a side, of which each rank has as many layers.
 //   mpirun -n RANKS bench_scaling [--backend NAME] [--cells ACROSS] [--layers OF_A_RANK] [--repetitions N] [--json FILE]
 #include "benchmark.h"
+#include "in_turn.h"
 #include "synthetic_tables.h"
 
 #include <patchfem/assembly/assembler.h>
@@ -115,27 +116,6 @@ namespace
       of_rank.received.push_back({rank + 1, {n_copies}, 0});
     return tables;
   }
-
-  /** The same matrix, whose products wait for all ghosts first. */
-  class InTurn : public Operator<double>
-  {
-  public:
-    explicit InTurn(const SlicedEllpackMatrix<double> &A) : A(A) {}
-
-    const Backend &backend() const override { return A.backend(); }
-    int            n_rows() const override { return A.n_rows(); }
-    int            n_columns() const override { return A.n_columns(); }
-
-    const std::shared_ptr<const Partitioner> &partitioner() const override { return A.partitioner(); }
-    void                                      vmult(Vector<double> &dst, const Vector<double> &src) const override
-    {
-      src.update_ghosts();
-      A.product(src.data(), kernels::Overwrite<double>{dst.data()});
-    }
-
-  private:
-    const SlicedEllpackMatrix<double> &A;
-  };
 
   class Bench
   {

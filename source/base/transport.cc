@@ -46,25 +46,42 @@ namespace PatchFEM
       return ranks.channel(sends, receives);
     }
 
-    /** Of memory that the host follows. */
-    class HostTransport : public Transport
+    /** Whose exchanges are messages of Communicator. */
+    class TransportByMessages : public Transport
     {
     public:
-      HostTransport(const Communicator &ranks, const Backend &backend) : ranks(ranks), backend(backend) {}
+      TransportByMessages(const Communicator &ranks, const Backend &backend) : ranks(ranks), backend(backend) {}
+
+      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+        ranks.together([&] { result = messages(destinations, sources, bytes); });
+        return result;
+      }
+
+    protected:
+      /** The rank's own part of exchange(). */
+      virtual std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
+                                                 const std::vector<Source>      &sources,
+                                                 std::size_t                     bytes) const = 0;
+
+      const Communicator &ranks;
+      const Backend       backend;
+    };
+
+    /** Of memory that the host follows. */
+    class HostTransport : public TransportByMessages
+    {
+    public:
+      using TransportByMessages::TransportByMessages;
 
       std::string name() const override { return "host"; }
       void        sum(double *const values, const int n) const override
       {
         const KernelScope scope(backend);
         ranks.sum(values, n);
-      }
-      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const std::size_t               bytes) const override
-      {
-        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
-        ranks.together([&] { result = std::make_unique<Messages>(*this, destinations, sources, bytes); });
-        return result;
       }
 
     private:
@@ -108,8 +125,12 @@ namespace PatchFEM
         std::unique_ptr<Communicator::Channel> channel;
       };
 
-      const Communicator &ranks;
-      const Backend       backend;
+      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+      }
     };
 
 #ifdef PATCHFEM_WITH_CUDA
@@ -132,11 +153,11 @@ namespace PatchFEM
     };
 
     /** Of devices: a kernel leaves what is sent in memory of the host, and MPI takes it on when it has run. */
-    class StagedTransport : public Transport
+    class StagedTransport : public TransportByMessages
     {
     public:
       StagedTransport(const Communicator &ranks, const Backend &backend)
-          : ranks(ranks), backend(backend), numbers(2 * sizeof(double))
+          : TransportByMessages(ranks, backend), numbers(2 * sizeof(double))
       {}
 
       std::string name() const override { return "mpi"; }
@@ -147,14 +168,6 @@ namespace PatchFEM
         cuda_runtime::synchronize(stream);
         ranks.sum(reinterpret_cast<double *>(numbers.data), n);
         cuda_runtime::copy(values, numbers.data, n * sizeof(double), stream);
-      }
-      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const std::size_t               bytes) const override
-      {
-        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
-        ranks.together([&] { result = std::make_unique<Messages>(*this, destinations, sources, bytes); });
-        return result;
       }
 
     private:
@@ -192,9 +205,14 @@ namespace PatchFEM
         std::unique_ptr<Communicator::Channel> channel;
       };
 
-      const Communicator &ranks;
-      const Backend       backend;
-      Pinned              numbers;
+      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+      }
+
+      Pinned numbers;
     };
 #endif
   } // namespace

@@ -56,17 +56,6 @@ namespace
     }
   }
 
-  /** In [0, 1), the same for the same point whatever the ranks. */
-  template <int dim>
-  double random_of(const Point<dim> &x, const unsigned int seed)
-  {
-    double sum = 0.37 * seed;
-    for (unsigned int d = 0; d < dim; ++d)
-      sum += std::sin(1e3 * std::round(1e6 * x[d]) / 1e6 * (d + 1) + seed);
-    sum *= 1e3;
-    return sum - std::floor(sum);
-  }
-
   /** A matrix of Laplace or of elasticity; x = 0 is held, of x = 1 the first component. */
   template <int dim, int n_components>
   struct System

@@ -93,11 +93,8 @@ namespace PatchFEM
   FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int    n_steps,
                                                                const double eigenvalue_ratio,
                                                                const int    eigenvalue_steps)
-      : n_steps(n_steps), eigenvalue_ratio(eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps)
-  {
-    require(n_steps >= 1, "A smoother needs at least one sweep, not ", n_steps, ".");
-    require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
-  }
+      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps)
+  {}
 
   template <typename Number>
   void FactorizedInverseSmoother<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
@@ -130,30 +127,6 @@ namespace PatchFEM
     choose(matrix->backend(), [&](auto where) {
       multigrid::direction_step(where, coefficients.data() + 2 * k, z, k == 0, first_x, d, x);
     });
-  }
-
-  template <typename Number>
-  void
-  FactorizedInverseSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
-  {
-    step(0, true, b, x);
-    for (int k = 1; k < n_steps; ++k)
-    {
-      matrix->residual(r, x, b);
-      step(k, false, r, x);
-    }
-    matrix->residual(r, x, b);
-  }
-
-  template <typename Number>
-  void
-  FactorizedInverseSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
-  {
-    for (int k = 0; k < n_steps; ++k)
-    {
-      matrix->residual(r, x, b);
-      step(k, false, r, x);
-    }
   }
 
   template class FactorizedInverse<float>;

@@ -6,15 +6,43 @@
 namespace PatchFEM
 {
   template <typename Number>
+  SteppedSmoother<Number>::SteppedSmoother(const int n_steps, const double eigenvalue_ratio)
+      : n_steps(n_steps), eigenvalue_ratio(eigenvalue_ratio)
+  {
+    require(n_steps >= 1, "A smoother needs at least one sweep, not ", n_steps, ".");
+    require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
+  }
+
+  template <typename Number>
+  void SteppedSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    step(0, true, b, x);
+    for (int k = 1; k < n_steps; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+    matrix->residual(r, x, b);
+  }
+
+  template <typename Number>
+  void SteppedSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
+  {
+    for (int k = 0; k < n_steps; ++k)
+    {
+      matrix->residual(r, x, b);
+      step(k, false, r, x);
+    }
+  }
+
+  template <typename Number>
   PolynomialSmoother<Number>::PolynomialSmoother(const AMGSmoother kind,
                                                  const int         degree,
                                                  const double      eigenvalue_ratio)
-      : kind(kind), degree(degree), eigenvalue_ratio(eigenvalue_ratio)
+      : SteppedSmoother<Number>(degree, eigenvalue_ratio), kind(kind)
   {
     require(kind == AMGSmoother::chebyshev || kind == AMGSmoother::block_jacobi || kind == AMGSmoother::l1_jacobi,
             "An unknown smoother was asked for.");
-    require(degree >= 1, "A smoother needs at least one sweep, not ", degree, ".");
-    require(eigenvalue_ratio > 1., "The interval of a Chebyshev smoother is empty: its ratio must be above 1.");
   }
 
   template <typename Number>
@@ -32,20 +60,20 @@ namespace PatchFEM
   {
     const SlicedEllpackMatrix<Number> &A     = *matrix;
     const Backend                     &place = A.backend();
-    coefficients.reinit(place, 2 * std::size_t(degree)); // without d a step does not use c_0
+    coefficients.reinit(place, 2 * std::size_t(n_steps)); // without d a step does not use c_0
     if (kind == AMGSmoother::chebyshev)
     {
       choose(place, [&](auto where) {
-        multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, degree, coefficients);
+        multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
       });
       d.reinit(place, A.n_rows(), true);
     }
     else if (kind == AMGSmoother::block_jacobi)
       choose(place,
-             [&](auto where) { multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * degree); });
+             [&](auto where) { multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * n_steps); });
     else
     {
-      coefficients.copy_from(place, std::vector<double>(2 * std::size_t(degree), 1.));
+      coefficients.copy_from(place, std::vector<double>(2 * std::size_t(n_steps), 1.));
       const int     b = A.block_rows(), n_blocks = A.n_rows() / b;
       Array<Number> blocks;
       Array<int>    failure(place, 1);
@@ -73,28 +101,8 @@ namespace PatchFEM
     });
   }
 
-  template <typename Number>
-  void PolynomialSmoother<Number>::pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
-  {
-    step(0, true, b, x);
-    for (int k = 1; k < degree; ++k)
-    {
-      matrix->residual(r, x, b);
-      step(k, false, r, x);
-    }
-    matrix->residual(r, x, b);
-  }
-
-  template <typename Number>
-  void PolynomialSmoother<Number>::post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const
-  {
-    for (int k = 0; k < degree; ++k)
-    {
-      matrix->residual(r, x, b);
-      step(k, false, r, x);
-    }
-  }
-
+  template class SteppedSmoother<float>;
+  template class SteppedSmoother<double>;
   template class PolynomialSmoother<float>;
   template class PolynomialSmoother<double>;
 } // namespace PatchFEM

@@ -8,11 +8,12 @@ namespace PatchFEM
   /**
    * The factorized sparse approximate inverse G^T G of A (Kolotilina, Yeremin 1993): of all block lower triangular G with
    * a pattern the one that with the right diagonal makes |I - G L| least in the Frobenius norm, A = L L^T. The pattern is
-   * that of A below the diagonal in the order of a hash, or 20 strong couplings of it. No entry of L is needed: with J the columns of a row, the row's own node
-   * last, and A_JJ = C C^T, the blocks of the row are the last row of C^-1. So each is a dense problem on the node and
-   * those neighbours that come before it, which sees how unknowns of several nodes together give way where those of one
-   * cannot, and the product of both factors is symmetric and positive definite whatever the rows are. Both factors are
-   * stored, which together have the entries of A and a diagonal more. Of several ranks each has that of its own rows.
+   * that of A below the diagonal in the order of a hash, or 20 strong couplings of it. No entry of L is needed: with J the
+   * columns of a row, the row's own node last, and A_JJ = C C^T, the blocks of the row are the last row of C^-1. So each
+   * is a dense problem on the node and those neighbours that come before it, which sees how unknowns of several nodes
+   * together give way where those of one cannot, and the product of both factors is symmetric and positive definite
+   * whatever the rows are. Both factors are stored, which together have the entries of A and a diagonal more. Of several
+   * ranks each has that of its own rows.
    */
   template <typename Number>
   class FactorizedInverse : public PreconditionBase<Number>
@@ -46,7 +47,7 @@ namespace PatchFEM
    * degree damps both.
    */
   template <typename Number>
-  class FactorizedInverseSmoother : public LevelSmoother<Number>
+  class FactorizedInverseSmoother : public SteppedSmoother<Number>
   {
   public:
     FactorizedInverseSmoother(int n_steps, double eigenvalue_ratio, int eigenvalue_steps);
@@ -54,8 +55,6 @@ namespace PatchFEM
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
                            const LargestEigenvalue<Number>       &lambda) override;
-    void        pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
-    void        post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
     std::size_t memory_consumption() const override { return memory_consumption_of(inverse, coefficients, d, z); }
 
     const FactorizedInverse<Number> &approximate_inverse() const { return inverse; }
@@ -64,15 +63,16 @@ namespace PatchFEM
     double largest_eigenvalue() const { return lambda.value(); }
 
   private:
-    int                                n_steps;
-    double                             eigenvalue_ratio;
-    int                                eigenvalue_steps;
-    const SlicedEllpackMatrix<Number> *matrix = nullptr;
-    FactorizedInverse<Number>          inverse;
-    LargestEigenvalue<Number>          lambda;
-    Array<double>                      coefficients; ///< [step][2]
-    mutable Vector<Number>             d, z;         ///< of the recurrence
+    using SteppedSmoother<Number>::n_steps;
+    using SteppedSmoother<Number>::eigenvalue_ratio;
+    using SteppedSmoother<Number>::matrix;
 
-    void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const;
+    int                       eigenvalue_steps;
+    FactorizedInverse<Number> inverse;
+    LargestEigenvalue<Number> lambda;
+    Array<double>             coefficients; ///< [step][2]
+    mutable Vector<Number>    d, z;         ///< of the recurrence
+
+    void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
   };
 } // namespace PatchFEM
