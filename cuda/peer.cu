@@ -14,9 +14,6 @@ namespace PatchFEM::kernels
   {
     constexpr int block_size = tuning::block_size;
 
-    /** Words that a thread moves, at least, unless there are none left. */
-    constexpr int words_of_thread = 4;
-
     constexpr auto relaxed = cuda::memory_order_relaxed;
 
     template <typename T>
@@ -54,12 +51,6 @@ namespace PatchFEM::kernels
            patience);
     }
 
-    /** True in the thread that calls it last of @p n, and sees what others did before; leaves 0. */
-    __device__ bool is_last(unsigned int *finished, const unsigned int n)
-    {
-      return atomicInc(finished, n - 1) == n - 1;
-    }
-
     /** What block number @p block of those of all links does. */
     template <bool puts, typename Word>
     __device__ void move(const PeerLinks    &all,
@@ -74,31 +65,29 @@ namespace PatchFEM::kernels
       while (l + 1 < all.n_links && all.links[l + 1].first_block <= block)
         ++l;
       const PeerLink      link = all.links[l];
-      const std::uint32_t now  = *static_cast<volatile std::uint32_t *>(link.count) + 1;
+      const unsigned int  own  = block - link.first_block;
+      const std::uint32_t now  = link.count[own] + 1;
       if (threadIdx.x == 0)
-        wait_for(link.awaited, puts ? now - 2 : now, link.rank, patience);
+        wait_for(link.awaited + own, puts ? now - 2 : now, link.rank, patience);
       __syncthreads();
       Word *const        inbox  = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
       const unsigned int n      = static_cast<unsigned int>(link.end - link.begin) * words,
                          stride = link.n_blocks * block_size;
-      for (unsigned int k = (block - link.first_block) * block_size + threadIdx.x; k < n; k += stride)
+      for (unsigned int k = own * block_size + threadIdx.x; k < n; k += stride)
       {
-        if (puts)
+        if (puts && indices == nullptr)
+          inbox[k] = values[static_cast<std::int64_t>(link.begin) * words + k];
+        else if (puts)
           inbox[k] = values[static_cast<std::int64_t>(indices[link.begin + k / words]) * words + k % words];
         else // written by others: past the first-level cache
           ghosts[static_cast<std::int64_t>(link.begin) * words + k] = __ldcg(inbox + k);
       }
-      // What the threads of a block have written is ordered by the barrier before what the first one does then.
+      // What the threads of a block have written is ordered by the barrier before what the first one releases then.
       __syncthreads();
       if (threadIdx.x > 0)
         return;
-      __threadfence_system();
-      if (is_last(link.finished, link.n_blocks))
-      {
-        __threadfence_system(); // and before it what other blocks have
-        *link.count = now;
-        OfSystem<std::uint32_t>(*link.raised).store(now, cuda::memory_order_release);
-      }
+      link.count[own] = now;
+      OfSystem<std::uint32_t>(link.raised[own]).store(now, cuda::memory_order_release);
     }
 
     /** Blocks that put come before those that take, which wait for other devices: these put whatever happens here. */
@@ -139,7 +128,7 @@ namespace PatchFEM::kernels
     {
       const std::int64_t k = std::int64_t(blockIdx.x) * block_size + threadIdx.x;
       if (k < n)
-        to[k] = from[static_cast<std::int64_t>(indices[k / words]) * words + k % words];
+        to[k] = indices == nullptr ? from[k] : from[static_cast<std::int64_t>(indices[k / words]) * words + k % words];
     }
 
     /** One block, of which thread most * r + i is for number i of rank r. */
@@ -187,9 +176,8 @@ namespace PatchFEM::kernels
   {
     std::int64_t n_words = 0;
     with_words(bytes, [&](auto word) { n_words = n * static_cast<std::int64_t>(bytes / sizeof(word)); });
-    constexpr std::int64_t words_of_block = block_size * words_of_thread, most = 64;
     return static_cast<unsigned int>(
-        std::clamp<std::int64_t>((n_words + words_of_block - 1) / words_of_block, 1, most));
+        std::clamp<std::int64_t>((n_words + block_size - 1) / block_size, 1, most_peer_blocks));
   }
 
   void gather_things(

@@ -17,8 +17,12 @@ namespace PatchFEM
     using cuda_runtime::SharedHandle;
     using kernels::PeerLink, kernels::PeerLinks, kernels::PeerSum;
 
-    /** What kernels of different devices write is at least so far apart: a sector of the second-level cache. */
-    constexpr std::size_t sector = 32, alignment = 256;
+    /** What kernels of different devices write is at least so far apart. */
+    constexpr std::size_t alignment = 256;
+
+    /// Of the flags, or counts, of the blocks of a link.
+    constexpr std::size_t flag_bytes = kernels::most_peer_blocks * sizeof(std::uint32_t);
+    static_assert(flag_bytes % alignment == 0, "flags of links are apart");
 
     std::size_t aligned(const std::size_t bytes)
     {
@@ -139,8 +143,8 @@ namespace PatchFEM
 
     private:
       /**
-       * Memory of a rank for an exchange: two halves of an inbox, of each rank the flags `arrived`, which it raises when
-       * its things are there, and `taken`, when it has fetched this rank's, and counts.
+       * Memory of a rank for an exchange: two halves of an inbox, of each rank the flags `arrived`, which its blocks raise
+       * when their things are there, and `taken`, when they have fetched this rank's, and counts.
        */
       struct Layout
       {
@@ -148,8 +152,8 @@ namespace PatchFEM
 
         Layout() = default;
         Layout(const std::size_t inbox, const int n_ranks)
-            : half(aligned(inbox)), arrived(2 * half), taken(arrived + n_ranks * sector),
-              counts(taken + n_ranks * sector), bytes(counts + 4 * n_ranks * sizeof(std::uint32_t))
+            : half(aligned(inbox)), arrived(2 * half), taken(arrived + n_ranks * flag_bytes),
+              counts(taken + n_ranks * flag_bytes), bytes(counts + 2 * n_ranks * flag_bytes)
         {}
       };
 
@@ -190,9 +194,8 @@ namespace PatchFEM
           told = of.ranks.exchange(told); // none puts anything here before all flags are 0
 
           const auto flag = [](char *const base, const std::size_t offset, const int rank) {
-            return reinterpret_cast<std::uint32_t *>(base + offset + rank * sector);
+            return reinterpret_cast<std::uint32_t *>(base + offset + rank * flag_bytes);
           };
-          const auto count = [&](const int i) { return reinterpret_cast<std::uint32_t *>(here + layout.counts) + i; };
           of.ranks.together([&] {
             std::vector<PeerLink> to, from;
             const auto add = [&](std::vector<PeerLink> &links, const int rank, const int begin, const int end) {
@@ -201,18 +204,17 @@ namespace PatchFEM
               const bool  puts  = &links == &to;
               require(there != nullptr, "The GPU of owner ", own, " does not reach that of owner ", rank, '.');
               const unsigned int first          = links.empty() ? 0 : links.back().first_block + links.back().n_blocks;
-              const int          place_of_count = 2 * ((puts ? 0 : n_ranks) + static_cast<int>(links.size()));
+              const int          place_of_count = (puts ? 0 : n_ranks) + static_cast<int>(links.size());
               links.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
                                puts ? other.layout.half : layout.half,
                                flag(there, puts ? other.layout.arrived : other.layout.taken, own),
                                flag(here, puts ? layout.taken : layout.arrived, rank), first,
-                               kernels::peer_blocks(end - begin, bytes), count(place_of_count),
-                               count(place_of_count + 1)});
+                               kernels::peer_blocks(end - begin, bytes), flag(here, layout.counts, place_of_count)});
             };
             int begin = 0;
             for (const Destination &destination : destinations)
             {
-              const int end = begin + static_cast<int>(destination.indices.size());
+              const int end = begin + destination.size();
               add(to, destination.rank, begin, end);
               begin = end;
             }

@@ -5,7 +5,7 @@
 
 namespace PatchFEM
 {
-  /** What destinations are sent, one behind the other. */
+  /** The indices of destinations, one's behind the other's. */
   std::vector<int> list_of(const std::vector<Destination> &destinations);
 
   /** Collective: null where @p reason says what speaks against it; whether ranks have one device counts unless @p forced. */

@@ -18,7 +18,7 @@ namespace PatchFEM
     {
       std::size_t n = 0;
       for (const Destination &destination : destinations)
-        n += destination.indices.size();
+        n += destination.size();
       return n;
     }
 
@@ -38,7 +38,7 @@ namespace PatchFEM
       std::vector<Communicator::Link> sends, receives;
       for (const Destination &destination : destinations)
       {
-        sends.push_back({destination.rank, sent, destination.indices.size() * bytes});
+        sends.push_back({destination.rank, sent, destination.size() * bytes});
         sent += sends.back().bytes;
       }
       for (const Source &source : sources)
@@ -99,13 +99,19 @@ namespace PatchFEM
         void start(const void *const values) override
         {
           dispatch(backend, [&](auto) {
-            char *to_send = sent.data();
+            char *to_send  = sent.data();
+            auto  in_order = static_cast<const char *>(values);
             for (const Destination &destination : destinations)
+            {
               for (const int i : destination.indices)
               {
                 std::memcpy(to_send, static_cast<const char *>(values) + i * bytes, bytes);
                 to_send += bytes;
               }
+              const std::size_t size = destination.n_in_order * bytes;
+              to_send                = std::copy_n(in_order, size, to_send);
+              in_order += size;
+            }
           });
           channel->start();
         }
@@ -178,14 +184,14 @@ namespace PatchFEM
                  const std::vector<Source>      &sources,
                  const std::size_t               bytes)
             : backend(of.backend), bytes(bytes), indices(backend, list_of(destinations)),
-              sent(n_things(destinations) * bytes), received(n_things(sources) * bytes),
+              n_sent(n_things(destinations)), sent(n_sent * bytes), received(n_things(sources) * bytes),
               channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data, received.data))
         {}
 
         void start(const void *const values) override
         {
           void *const stream = backend.stream();
-          kernels::gather_things(Cuda{stream}, indices.size(), bytes, indices.data(), values, sent.data);
+          kernels::gather_things(Cuda{stream}, n_sent, bytes, indices.data(), values, sent.data);
           cuda_runtime::synchronize(stream); // what was received before has been fetched then, too
           channel->start();
         }
@@ -201,6 +207,7 @@ namespace PatchFEM
         const Backend                          backend;
         const std::size_t                      bytes;
         Array<int>                             indices;
+        const std::size_t                      n_sent;
         Pinned                                 sent, received;
         std::unique_ptr<Communicator::Channel> channel;
       };

@@ -16,6 +16,9 @@ namespace PatchFEM
   {
     int              rank;
     std::vector<int> indices;
+    int              n_in_order = 0; ///< in place of indices: the next ones behind those of the destination before
+
+    int size() const { return static_cast<int>(indices.size()) + n_in_order; }
   };
 
   /** The ghosts [begin, end) are of a rank. */
@@ -65,7 +68,10 @@ namespace PatchFEM
       virtual std::size_t memory_consumption() const = 0;
     };
 
-    /** Of things of @p bytes each, a multiple of 4, of which @p sources name @p n_ghosts. The lists outlive it. */
+    /**
+     * Of things of @p bytes each, a multiple of 4. Either all @p destinations have indices or none has. The lists outlive
+     * it.
+     */
     virtual std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
                                                const std::vector<Source>      &sources,
                                                std::size_t                     bytes) const = 0;

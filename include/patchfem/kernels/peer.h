@@ -8,10 +8,11 @@
 
 /**
  * @file
- * What devices that reach each other's memory exchange, by kernels alone, so that a Graph may hold it. A kernel stores
- * things into the other device's memory and then raises a flag there: the number of the exchange, which both ends count.
- * Two halves of an inbox take turns, and who has emptied one raises a flag at the sender's, which looks at it before it
- * fills the same half again. Bytes: those of the things, once over the link and once more from the inbox to the ghosts.
+ * What devices that reach each other's memory exchange, by kernels alone, so that a Graph may hold it. Each block of
+ * threads stores its share of the things into the other device's memory and then raises a flag there: the number of the
+ * exchange, which both ends count. The block that takes the same share there waits for that flag alone. Two halves of an
+ * inbox take turns, and a block that has emptied its share raises a flag at the sender's, whose block looks at it before
+ * it fills the same half again. Bytes: those of the things, once over the link and once more from the inbox to the ghosts.
  */
 namespace PatchFEM::kernels
 {
@@ -19,15 +20,17 @@ namespace PatchFEM::kernels
   struct PeerLink
   {
     int                  rank;
-    int                  begin, end; ///< of the list of indices, or of the ghosts
+    int                  begin, end; ///< of the things that are sent, or of the ghosts
     char                *inbox;      ///< its first half, at the receiver
     std::size_t          half;       ///< bytes from it to the second
-    std::uint32_t       *raised;     ///< the other rank's flag that is raised in the end
-    const std::uint32_t *awaited;    ///< the flag here that is waited for before
+    std::uint32_t       *raised;     ///< [block], the other rank's flags that are raised in the end
+    const std::uint32_t *awaited;    ///< [block], the flags here that are waited for before
     unsigned int         first_block, n_blocks;
-    std::uint32_t       *count;    ///< of exchanges that are done
-    unsigned int        *finished; ///< blocks; 0 between kernels
+    std::uint32_t       *count; ///< [block], of exchanges that are done
   };
+
+  /// Blocks of a link, at most.
+  constexpr unsigned int most_peer_blocks = 64;
 
   /** All links of one direction. */
   struct PeerLinks
@@ -54,13 +57,13 @@ namespace PatchFEM::kernels
     std::uint32_t        *count; ///< of sums that are done
   };
 
-  /** Blocks of threads for a link of @p n things of @p bytes. */
+  /** Blocks of threads for a link of @p n things of @p bytes, the same at both ends. */
   unsigned int peer_blocks(std::int64_t n, std::size_t bytes);
 
-  /** to[i] = from[indices[i]] for i < n, things of @p bytes, a multiple of 4. */
+  /** to[i] = from[indices[i]] for i < n, things of @p bytes, a multiple of 4; without @p indices from[i]. */
   void gather_things(Cuda, std::int64_t n, std::size_t bytes, const int *indices, const void *from, void *to);
 
-  /** Things of @p bytes at @p values, by the list @p indices, to the inboxes of others. */
+  /** Things of @p bytes at @p values, by the list @p indices if there is one, to the inboxes of others. */
   void
   peer_put(Cuda, const PeerLinks &, std::size_t bytes, const int *indices, const void *values, const PeerPatience &);
 
