@@ -34,10 +34,10 @@ namespace PatchFEM::kernels
   {
     static constexpr int team_size = 8, table_size = 64, n_kept = 12;
 
-    AdjacencyView graph;
+    AdjacencyView graph, across;     ///< the second to ghosts, without offsets if there are none
     const int    *aggregate_of_node; ///< [node], -1 where none
 
-    /** The same from the edges of a graph: those of node i itself and of its neighbours there. */
+    /** The same from the edges of two graphs: those of node i itself and of its neighbours there. */
     template <typename Emit>
     PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
     {
@@ -45,6 +45,9 @@ namespace PatchFEM::kernels
         emit(aggregate_of_node[i]);
       for (std::int64_t e = graph.offsets[i] + rank; e < graph.offsets[i + 1]; e += size)
         emit(aggregate_of_node[graph.neighbours[e]]);
+      if (across.offsets != nullptr)
+        for (std::int64_t e = across.offsets[i] + rank; e < across.offsets[i + 1]; e += size)
+          emit(aggregate_of_node[across.neighbours[e]]);
     }
   };
 

@@ -115,7 +115,7 @@ namespace
     A.set_partitioner(nodes.partitioner);
 
     // Aggregates of three nodes of a rank; every eleventh has none, and of two ranks or more the second has no other.
-    std::vector<int>    of_node, neighbours;
+    std::vector<int>    of_node, neighbours, across;
     std::vector<double> modes;
     const auto          all_modes = cases::random_values(std::size_t(n_nodes) * nc * nm, 8);
     for (int i = 0, n = 0; i < nodes.n_owned; ++i)
@@ -129,18 +129,20 @@ namespace
     tentative.compute(aggregates, Array<double>(place, modes), nc, nm);
     if (folded && ranks.rank() == 0) // edges of every other neighbour are short, also to other ranks
     {
-      std::vector<std::int64_t> offsets(1, 0);
+      std::vector<std::int64_t> offsets(1, 0), offsets_across(1, 0);
       const auto                rows = nodes.rows<double>(matrix, nc);
       for (int i = 0; i < nodes.n_owned; ++i)
       {
         for (std::int64_t e = rows.row_offsets[i * nc]; e < rows.row_offsets[i * nc + 1]; e += nc)
           if (const int j = rows.columns[e] / nc; j != i && (nodes.here[i] + nodes.here[j]) % 2 == 0)
-            neighbours.push_back(j);
+            (j < nodes.n_owned ? neighbours : across).push_back(j);
         offsets.push_back(static_cast<std::int64_t>(neighbours.size()));
+        offsets_across.push_back(static_cast<std::int64_t>(across.size()));
       }
-      Adjacency edges;
+      Adjacency edges, edges_across;
       edges.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours));
-      aggregates.set_short_edges(std::move(edges));
+      edges_across.reinit(Array<std::int64_t>(place, offsets_across), Array<int>(place, across));
+      aggregates.set_short_edges(std::move(edges), std::move(edges_across));
     }
 
     PreconditionBlockJacobi<Number> diagonal;

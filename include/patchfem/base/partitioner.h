@@ -53,6 +53,9 @@ namespace PatchFEM
     using Destination = PatchFEM::Destination;
     const std::vector<Destination> &destinations() const { return to; }
 
+    /** Of which rank which ghosts are. */
+    const std::vector<Source> &sources() const { return from; }
+
     /** Collective, for set-up: @p values has @p width entries for each thing; ghosts become what their owners have. */
     template <typename T>
     void update_ghosts(T *values, const int width = 1) const

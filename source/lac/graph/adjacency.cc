@@ -78,7 +78,7 @@ namespace PatchFEM
       if (static_cast<double>(nearest_neighbours(where, graph, nullptr, at, factor, nearest)) <
           least_stretched_share * graph.n_nodes())
         return false;
-      Adjacency shorts = short_edges(where, graph, at, factor, reaches(where, graph, nearest));
+      Adjacency shorts = short_edges(where, graph, at, factor, reaches(where, graph, nullptr, nearest));
       if (shorts.n_edges() == graph.n_edges())
         return false;
       result = std::move(shorts);

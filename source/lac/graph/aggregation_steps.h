@@ -105,47 +105,54 @@ namespace PatchFEM
       return {graph, groups.offsets.data(), groups.nodes.data(), groups.group.data()};
     }
 
-    /** Which groups touch which: on the device without weights, and nothing inside, on the host with all of it. */
-    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    /**
+     * Which of @p n_groups groups touch which of @p n_values: on the device without weights, and nothing inside, on the
+     * host with all of it.
+     */
+    void find_group_graph(const Backend                &place,
+                          const kernels::TouchedGroups &touched,
+                          const int                     n_groups,
+                          const int                     n_values,
+                          GroupGraph                   &result)
     {
-      const Backend               &place   = groups.group.backend();
-      const int                    n       = groups.n_groups;
-      const kernels::TouchedGroups touched = touched_groups(graph, groups);
-      CompressedPattern            pattern;
-      Array<int>                   weights;
+      CompressedPattern pattern;
+      Array<int>        weights;
 #if defined(__CUDACC__)
-      launch(place, [&](const Here where) { pattern = kernels::unique_rows(where, place, n, n, touched); });
+      launch(place,
+             [&](const Here where) { pattern = kernels::unique_rows(where, place, n_groups, n_values, touched); });
       result.inside.release();
 #else
-      result.inside.reinit(place, n);
+      result.inside.reinit(place, n_groups);
       launch(place, [&](const Here where) {
-        const kernels::WeighedGroups rows{touched, n, result.inside.data()};
-        pattern = kernels::unique_rows(where, place, n, n, rows, &weights);
+        const kernels::WeighedGroups rows{touched, n_values, result.inside.data()};
+        pattern = kernels::unique_rows(where, place, n_groups, n_values, rows, &weights);
       });
 #endif
       result.graph.reinit(std::move(pattern.offsets), std::move(pattern.columns), std::move(weights));
     }
 
     /** The weights of that graph, and what is inside of groups. */
-    void weigh_group_graph([[maybe_unused]] const AdjacencyView &graph,
-                           [[maybe_unused]] const Groups        &groups,
-                           [[maybe_unused]] GroupGraph          &result)
+    void weigh_group_graph([[maybe_unused]] const kernels::TouchedGroups &touched, [[maybe_unused]] GroupGraph &result)
     {
 #if defined(__CUDACC__)
-      const Backend &place = groups.group.backend();
+      const Backend &place = result.graph.backend();
       Array<int>     weights(place, result.graph.neighbours().size());
-      result.inside.reinit(place, groups.n_groups);
-      kernels::GroupWeightsBody body{touched_groups(graph, groups), result.graph.view(), weights.data(),
-                                     result.inside.data()};
-      launch(place, [&](const Here where) { kernels::team_for(where, groups.n_groups, body); });
+      result.inside.reinit(place, result.graph.n_nodes());
+      kernels::GroupWeightsBody body{touched, result.graph.view(), weights.data(), result.inside.data()};
+      launch(place, [&](const Here where) { kernels::team_for(where, result.graph.n_nodes(), body); });
       result.graph.set_weights(std::move(weights));
 #endif
+    }
+
+    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
+    {
+      find_group_graph(groups.group.backend(), touched_groups(graph, groups), groups.n_groups, groups.n_groups, result);
     }
 
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
       find_group_graph(graph, groups, result);
-      weigh_group_graph(graph, groups, result);
+      weigh_group_graph(touched_groups(graph, groups), result);
     }
 
     /** Sizes of groups; what is inside of them is not read if edges weigh nothing. */
@@ -240,7 +247,7 @@ namespace PatchFEM
         list_nodes(groups);
         find_group_graph(graph, groups, group_graph);
         if (measure.edge_weight != 0)
-          weigh_group_graph(graph, groups, group_graph);
+          weigh_group_graph(touched_groups(graph, groups), group_graph);
         if (groups.n_groups == 0)
           return;
 
@@ -302,7 +309,7 @@ namespace PatchFEM
       if (of_all)
         find_group_graph(all, result, group_graph);
       if ((of_all || measure.edge_weight == 0) && result.n_groups > 0)
-        weigh_group_graph(all, result, group_graph);
+        weigh_group_graph(touched_groups(all, result), group_graph);
     }
 
     /** The aggregates, their graph and what the matrix block A_kk of a patch k takes. */
@@ -517,6 +524,25 @@ namespace PatchFEM
       stats.n_edges           = clamp(aggregates.inside, inside) / 2 + stats.cut_by_aggregates;
     }
   } // namespace
+
+  namespace graph_tools
+  {
+    template <>
+    Adjacency between_groups(Here,
+                             const Adjacency  &edges,
+                             const Array<int> &offsets,
+                             const Array<int> &nodes,
+                             const Array<int> &group,
+                             const int         n_values)
+    {
+      const kernels::TouchedGroups touched{edges.view(), offsets.data(), nodes.data(), group.data()};
+      GroupGraph                   result;
+      find_group_graph(edges.backend(), touched, static_cast<int>(offsets.size()) - 1, n_values, result);
+      weigh_group_graph(touched, result);
+      edges.backend().synchronize();
+      return std::move(result.graph);
+    }
+  } // namespace graph_tools
 
   template <>
   void Aggregation::build(

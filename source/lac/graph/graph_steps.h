@@ -172,57 +172,16 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
-  int n_alone(Here, const Adjacency &graph)
+  int n_cut(Here, const Adjacency &own, const Adjacency &across)
   {
-    if (graph.n_nodes() == 0)
+    if (own.n_nodes() == 0)
       return 0;
-    Array<int>          counts(graph.backend(), graph.n_nodes());
+    Array<int>          counts(own.backend(), own.n_nodes());
     Array<std::int64_t> sums;
-    for_all(graph.backend(), graph.n_nodes(),
-            [offsets = graph.view().offsets, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              counts[i] = offsets[i] == offsets[i + 1];
-            });
+    for_all(own.backend(), own.n_nodes(),
+            [inside = own.view(), outside = across.view(), counts = counts.data()] PATCHFEM_DEVICE(
+                const std::int64_t i) { counts[i] = inside.is_isolated(i) && !outside.is_isolated(i); });
     return static_cast<int>(scan(counts, sums));
-  }
-
-  template <>
-  void aggregates_of_ends(
-      Here, const Adjacency &graph, const Array<int> &aggregate_of_node, Array<int> &of_node, Array<int> &of_neighbour)
-  {
-    of_node.reinit(graph.backend(), graph.neighbours().size());
-    of_neighbour.reinit(graph.backend(), graph.neighbours().size());
-    for_all(graph.backend(), graph.n_nodes(),
-            [edges = graph.view(), aggregate = aggregate_of_node.data(), of_node = of_node.data(),
-             of_neighbour = of_neighbour.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              for (std::int64_t e = edges.offsets[i]; e < edges.offsets[i + 1]; ++e)
-              {
-                of_node[e]      = aggregate[i];
-                of_neighbour[e] = aggregate[edges.neighbours[e]];
-              }
-            });
-  }
-
-  template <>
-  Adjacency joined(Here, const Adjacency &own, const Adjacency &across)
-  {
-    return kept(own.backend(), own.n_nodes(),
-                [inside = own.view(), outside = across.view()] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
-                  for (std::int64_t e = inside.offsets[i]; e < inside.offsets[i + 1]; ++e)
-                    keep(inside.neighbours[e], inside.weight(e));
-                  for (std::int64_t e = outside.offsets[i]; e < outside.offsets[i + 1]; ++e)
-                    keep(outside.neighbours[e], outside.weight(e));
-                });
-  }
-
-  template <>
-  Adjacency without_ghosts(Here, const Adjacency &edges)
-  {
-    return kept(edges.backend(), edges.n_nodes(),
-                [graph = edges.view()] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
-                  for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                    if (graph.neighbours[e] < graph.n_nodes)
-                      keep(graph.neighbours[e], graph.weight(e));
-                });
   }
 
   template <>
@@ -262,19 +221,24 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
-  Array<double> reaches(Here, const Adjacency &edges, const Array<double> &nearest)
+  Array<double> reaches(Here, const Adjacency &edges, const Adjacency *across, const Array<double> &nearest)
   {
-    const AdjacencyView graph = edges.view();
-    const double        jump  = reach_jump * reach_jump;
-    Array<double>       result(edges.backend(), graph.n_nodes);
-    for_all(edges.backend(), graph.n_nodes,
+    const AdjacencyView inside = edges.view(), outside = across != nullptr ? across->view() : AdjacencyView();
+    const double        jump = reach_jump * reach_jump;
+    Array<double>       result(edges.backend(), inside.n_nodes);
+    for_all(edges.backend(), inside.n_nodes,
             [=, least = nearest.data(), reach = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              double smallest = least[i];
-              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-              {
-                const double other = least[graph.neighbours[e]];
-                smallest           = other < smallest ? other : smallest;
-              }
+              double     smallest = least[i];
+              const auto visit    = [&](const AdjacencyView &graph) {
+                for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                {
+                  const double other = least[graph.neighbours[e]];
+                  smallest           = other < smallest ? other : smallest;
+                }
+              };
+              visit(inside);
+              if (outside.offsets != nullptr)
+                visit(outside);
               reach[i] = least[i] > jump * smallest ? smallest : least[i];
             });
     return result;

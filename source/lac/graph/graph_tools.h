@@ -131,23 +131,21 @@ namespace PatchFEM::graph_tools
                          const Array<double>               &norms,
                          double                             threshold);
 
-  /** Nodes without neighbours. */
+  /** Nodes whose edges all lead to nodes of other ranks. */
   template <typename Where>
-  int n_alone(Where, const Adjacency &graph);
+  int n_cut(Where, const Adjacency &own, const Adjacency &across);
 
-  /** The aggregates of both ends of each edge, of @p aggregate_of_node, ghosts too. */
+  /**
+   * What groups of nodes, @p nodes from offsets[g] on, touch: the groups, below @p n_values or -1 for none, that @p edges
+   * lead to; they weigh what these do together. group[node] is of nodes and of ghosts behind them.
+   */
   template <typename Where>
-  void aggregates_of_ends(Where,
-                          const Adjacency  &graph,
-                          const Array<int> &aggregate_of_node,
-                          Array<int>       &of_node,
-                          Array<int>       &of_neighbour);
-
-  /** The edges of @p own and, behind them, those of @p across; and the first of these again. */
-  template <typename Where>
-  Adjacency joined(Where, const Adjacency &own, const Adjacency &across);
-  template <typename Where>
-  Adjacency without_ghosts(Where, const Adjacency &graph);
+  Adjacency between_groups(Where,
+                           const Adjacency  &edges,
+                           const Array<int> &offsets,
+                           const Array<int> &nodes,
+                           const Array<int> &group,
+                           int               n_values);
 
   // The steps of find_short_edges(). Neighbours behind the nodes of a graph are ghosts. Distances are squared.
 
@@ -172,7 +170,7 @@ namespace PatchFEM::graph_tools
    * hanging node; it has to stay by itself until its neighbours have as few.
    */
   template <typename Where>
-  Array<double> reaches(Where, const Adjacency &graph, const Array<double> &nearest);
+  Array<double> reaches(Where, const Adjacency &graph, const Adjacency *across, const Array<double> &nearest);
 
   template <typename Where>
   Adjacency

@@ -86,7 +86,7 @@ namespace PatchFEM
     }
     if (ranks != nullptr)
     {
-      across        = level > 0 && follow ? rank_edges::across(A.backend(), *ranks, edges_across.back())
+      across        = level > 0 && follow ? rank_edges::across(*ranks, edges_across.back())
                                           : rank_edges::across(A, by_entries ? data.strength_threshold : 0.);
       n_coordinates = static_cast<int>(ranks->communicator().maximum(std::int64_t(n_coordinates))); // some have no node
       width         = static_cast<int>(ranks->communicator().maximum(std::int64_t(width)));
@@ -97,13 +97,11 @@ namespace PatchFEM
     const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries;
     if (distances_count && depth == 0)
       find_metric(A);
-    Adjacency  shorts; // with those to nodes of other ranks
+    Adjacency  strong_across; // those to nodes of other ranks
     const bool by_distance =
-        distances_count &&
-        (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, width, points, factor, shorts)
-                          : find_short_edges(all, n_coordinates, points, factor, strong));
-    if (by_distance && ranks != nullptr)
-      strong = choose(A.backend(), [&](auto where) { return graph_tools::without_ghosts(where, shorts); });
+        distances_count && (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, width, points,
+                                                                      factor, strong, strong_across)
+                                             : find_short_edges(all, n_coordinates, points, factor, strong));
     const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
     const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
@@ -123,10 +121,10 @@ namespace PatchFEM
     if (by_distance)
       reinit(strong, mostly_lines);
     // Nodes all of whose short edges are cut by a border of ranks stay alone, and tell nothing of the mesh.
-    const auto n_alone = [&](const Adjacency &graph) {
-      return choose(A.backend(), [&](auto where) { return graph_tools::n_alone(where, graph); });
-    };
-    const int  n_cut = by_distance && ranks != nullptr ? n_alone(strong) - n_alone(shorts) : 0;
+    const int n_cut =
+        by_distance && ranks != nullptr
+            ? choose(A.backend(), [&](auto where) { return graph_tools::n_cut(where, strong, strong_across); })
+            : 0;
     const bool along_short_edges =
         by_distance && static_cast<double>(of_all(next.n_aggregates() - n_cut)) <=
                            most_aggregates * static_cast<double>(of_all(all.n_nodes() - n_cut));
@@ -139,12 +137,12 @@ namespace PatchFEM
       });
     edges_across.emplace_back();
     if (ranks != nullptr)
-      edges_across.back() = rank_edges::between_aggregates(*ranks, across, next.aggregate_of_node());
+      edges_across.back() = rank_edges::between_aggregates(*ranks, across, next);
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
     if (along_short_edges)
-      lists.set_short_edges(ranks != nullptr ? std::move(shorts) : std::move(strong));
+      lists.set_short_edges(std::move(strong), std::move(strong_across));
     if (parameters.patches)
       lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
@@ -159,8 +157,7 @@ namespace PatchFEM
     result->levels_above = level;
     result->width        = width;
     result->points       = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
-    result->graph_above =
-        rank_edges::of_all_ranks(nodes, own, rank_edges::across(own.backend(), nodes, edges_across[level - 1]));
+    result->graph_above  = rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]));
     return result;
   }
 

@@ -2,11 +2,9 @@
 #include "rank_edges.h"
 
 #include "graph_tools.h"
+#include "lac/multigrid/ghost_rows.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
-#include <unordered_map>
 
 namespace PatchFEM::rank_edges
 {
@@ -24,25 +22,38 @@ namespace PatchFEM::rank_edges
     });
   }
 
-  Adjacency across(const Backend &place, const Partitioner &nodes, const std::vector<RankEdge> &edges)
+  Adjacency across(const Partitioner &nodes, const AggregateEdges &edges)
   {
-    std::vector<std::int64_t>              offsets(nodes.n_owned() + 1, 0);
-    std::vector<int>                       neighbours, weights;
-    const std::vector<Partitioner::Ghost> &ghosts = nodes.ghosts();
-    nodes.communicator().together([&] {
-      for (const RankEdge &edge : edges) // by node and ghost
-      {
-        const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), edge.other);
-        require(at != ghosts.end() && *at == edge.other, "A coarse matrix lacks neighbours of its graph.");
-        neighbours.push_back(nodes.n_owned() + static_cast<int>(at - ghosts.begin()));
-        weights.push_back(edge.weight);
-        offsets[edge.node + 1] = static_cast<std::int64_t>(neighbours.size());
-      }
+    const Backend            &place = edges.graph.backend();
+    const int                 n     = nodes.n_owned();
+    std::vector<std::int64_t> ghosts;
+    for (int g = n; g < nodes.n_local(); ++g)
+      ghosts.push_back(nodes.global(g));
+    std::vector<int> numbers(n, -1); // of other ranks' aggregates, here
+    for (const std::int64_t other : edges.others)
+    {
+      const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), other);
+      numbers.push_back(at != ghosts.end() && *at == other ? n + static_cast<int>(at - ghosts.begin()) : -1);
+    }
+    const Array<int> &from = edges.graph.neighbours();
+    Array<int>        to(place, from.size()), used(place, edges.others.size());
+    used.set_zero();
+    choose(place, [&](auto where) {
+      const auto n_edges = static_cast<std::int64_t>(from.size());
+      of_ranks::mark(where, n_edges, from, n, used);
+      of_ranks::renumber(where, place, n_edges, numbers, from.data(), to.data());
     });
-    for (std::size_t i = 1; i < offsets.size(); ++i)
-      offsets[i] = std::max(offsets[i], offsets[i - 1]);
+    nodes.communicator().together([&] {
+      const std::vector<int> is_used = used.to_vector();
+      for (std::size_t k = 0; k < is_used.size(); ++k)
+        require(is_used[k] == 0 || numbers[n + k] >= 0, "A coarse matrix lacks neighbours of its graph.");
+    });
+    Array<std::int64_t> offsets;
+    Array<int>          weights;
+    offsets.copy_from(place, edges.graph.offsets());
+    weights.copy_from(place, edges.graph.weights());
     Adjacency result;
-    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours), Array<int>(place, weights));
+    result.reinit(std::move(offsets), std::move(to), std::move(weights));
     return result;
   }
 
@@ -62,29 +73,17 @@ namespace PatchFEM::rank_edges
     };
   } // namespace
 
-  std::vector<RankEdge>
-  between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node)
+  AggregateEdges between_aggregates(const Partitioner &nodes, const Adjacency &across, const Aggregation &aggregates)
   {
-    const Array<int> aggregate = with_ghosts(across.backend(), nodes, aggregate_of_node);
-    Array<int>       of_node, of_neighbour;
-    choose(across.backend(),
-           [&](auto where) { graph_tools::aggregates_of_ends(where, across, aggregate, of_node, of_neighbour); });
-    const std::vector<int> from = of_node.to_vector(), to = of_neighbour.to_vector(),
-                           neighbours = across.neighbours().to_vector(), weights = across.weights().to_vector();
-    // Some hundred edges between nodes for each one between aggregates.
-    std::map<int, std::unordered_map<std::uint64_t, int>> weights_of; // by rank, of both aggregates
-    for (std::size_t e = 0; e < neighbours.size(); ++e)
-      if (from[e] >= 0 && to[e] >= 0)
-        weights_of[nodes.ghosts()[neighbours[e] - nodes.n_owned()].rank]
-                  [std::uint64_t(from[e]) << 32 | static_cast<std::uint32_t>(to[e])] +=
-            weights.empty() ? 1 : weights[e];
-    std::vector<RankEdge> result;
-    for (const auto &[rank, edges] : weights_of)
-      for (const auto &[key, weight] : edges)
-        result.push_back({static_cast<int>(key >> 32), {rank, static_cast<int>(key & 0xffffffffu)}, weight});
-    std::sort(result.begin(), result.end(), [](const RankEdge &a, const RankEdge &b) {
-      return std::tuple(a.node, a.other.rank, a.other.index) < std::tuple(b.node, b.other.rank, b.other.index);
+    const Backend   &place = across.backend();
+    CoarseNumbers    numbers(nodes.communicator(), aggregates.n_aggregates());
+    const Array<int> all = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
+    AggregateEdges   result;
+    result.graph  = choose(place, [&](auto where) {
+      return graph_tools::between_groups(where, across, aggregates.aggregate_offsets(), aggregates.permutation(), all,
+                                          numbers.n());
     });
+    result.others = numbers.of_others();
     return result;
   }
 
@@ -95,7 +94,8 @@ namespace PatchFEM::rank_edges
                   const int            width,
                   const Array<double> &points,
                   const double         factor,
-                  Adjacency           &result)
+                  Adjacency           &short_own,
+                  Adjacency           &short_across)
   {
     const Communicator &ranks = nodes.communicator();
     const Backend      &place = across.backend(); // of the matrix, on all ranks
@@ -107,12 +107,14 @@ namespace PatchFEM::rank_edges
       const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, own, &across, at, factor, nearest));
       if (static_cast<double>(n_stretched) < least_stretched_share * static_cast<double>(nodes.n_global()))
         return false;
-      const Adjacency     graph  = joined(where, own, across);
-      const Array<double> reach  = reaches(where, graph, with_ghosts(place, nodes, nearest));
-      Adjacency           shorts = short_edges(where, graph, at, factor, with_ghosts(place, nodes, reach));
-      if (ranks.sum(static_cast<std::int64_t>(graph.neighbours().size() - shorts.neighbours().size())) == 0)
+      const Array<double> least = with_ghosts(place, nodes, nearest),
+                          reach = with_ghosts(place, nodes, reaches(where, own, &across, least));
+      Adjacency inside          = short_edges(where, own, at, factor, reach),
+                outside         = short_edges(where, across, at, factor, reach);
+      if (ranks.sum(own.n_ends() + across.n_ends() - inside.n_ends() - outside.n_ends()) == 0)
         return false;
-      result = std::move(shorts);
+      short_own    = std::move(inside);
+      short_across = std::move(outside);
       return true;
     });
   }

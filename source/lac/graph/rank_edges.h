@@ -14,12 +14,11 @@ namespace PatchFEM::rank_edges
   template <typename Number>
   Adjacency across(const SlicedEllpackMatrix<Number> &A, double threshold);
 
-  /** Of @p nodes, which have the ghosts of all @p edges, on @p place. */
-  Adjacency across(const Backend &place, const Partitioner &nodes, const std::vector<RankEdge> &edges);
+  /** Of @p nodes, the aggregates of @p edges: their ghosts have all that these lead to. */
+  Adjacency across(const Partitioner &nodes, const AggregateEdges &edges);
 
-  /** Those of the graph of aggregates, which weigh what the edges @p across between their nodes do. */
-  std::vector<RankEdge>
-  between_aggregates(const Partitioner &nodes, const Adjacency &across, const Array<int> &aggregate_of_node);
+  /** Those of the graph of @p aggregates, which weigh what the edges @p across between their nodes do. */
+  AggregateEdges between_aggregates(const Partitioner &nodes, const Adjacency &across, const Aggregation &aggregates);
 
   /**
    * find_short_edges() of the graph that @p own and @p across are together; all ranks find some or none does. @p points
@@ -32,7 +31,8 @@ namespace PatchFEM::rank_edges
                   int                  width,
                   const Array<double> &points,
                   double               factor,
-                  Adjacency           &result);
+                  Adjacency           &short_own,
+                  Adjacency           &short_across);
 
   /** The graph of all nodes of all ranks, in the order of ranks, everywhere. */
   Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across);

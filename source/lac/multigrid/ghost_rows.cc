@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
-#include "kernels/run.h"
 
-#include <patchfem/base/threads.h>
+#include "base/peer_transport.h"
+#include "kernels/run.h"
 
 #include <algorithm>
 #include <numeric>
@@ -49,6 +49,25 @@ namespace PatchFEM
     return numbers;
   }
 
+  Array<int>
+  aggregates_with_ghosts(const Backend &place, const Partitioner &nodes, const Array<int> &own, CoarseNumbers &numbers)
+  {
+    const int           n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
+    Array<std::int64_t> global(place, std::max(nodes.n_local(), 1));
+    choose(place, [&](auto where) { of_ranks::global_numbers(where, own, numbers.first_own(), global); });
+    nodes.start_and_finish(place, global.data(), sizeof(std::int64_t));
+    Array<int> result(place, nodes.n_local());
+    if (n > 0)
+      memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
+    choose(place, [&](auto where) {
+      const std::int64_t *const of_ghosts = global.data() + n;
+      numbers.add(of_ranks::distinct(where, place, n_ghosts, of_ghosts, numbers.n_global()));
+      of_ranks::local_numbers(where, place, n_ghosts, of_ghosts, numbers.of_others(), numbers.n_own(),
+                              result.data() + n);
+    });
+    return result;
+  }
+
   CompressedPattern
   renumbered(const CompressedPattern &pattern, const int n_rows, const std::vector<int> &numbers, const int n_columns)
   {
@@ -61,26 +80,24 @@ namespace PatchFEM
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
     memory::copy(place, result.offsets.data(), place, pattern.offsets.data(), result.offsets.memory_consumption());
     result.columns.reinit(place, n);
-    choose(place, [&](auto where) { of_ranks::renumber(where, n, numbers, pattern.columns.data(), result.columns); });
+    choose(place, [&](auto where) {
+      of_ranks::renumber(where, place, n, numbers, pattern.columns.data(), result.columns.data());
+    });
     return result;
   }
 
   std::vector<int> GhostRows::append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern)
   {
-    const Backend    place = pattern.offsets.backend(), host;
-    std::vector<int> list;
-    for (const Destination &to : nodes.destinations())
-      list.insert(list.end(), to.indices.begin(), to.indices.end());
-    rows.copy_from(place, list);
-    Array<int> columns_of_rows;
-    choose(place, [&](auto where) { of_ranks::read_rows(where, pattern, rows, starts, columns_of_rows); });
+    const Backend place = pattern.offsets.backend();
+    rows.copy_from(place, list_of(nodes.destinations()));
+    Array<int> columns;
+    choose(place, [&](auto where) { of_ranks::read_rows(where, pattern, rows, starts, columns); });
 
     // Rows of a border name the same few coarse nodes again and again: to each rank go these, once, and places among them.
-    const std::vector<std::int64_t>          begin   = starts.to_vector();
-    const std::vector<int>                   columns = columns_of_rows.to_vector();
-    std::map<int, std::vector<int>>          lengths, sent;
+    const std::vector<std::int64_t>          begin = starts.to_vector();
+    std::map<int, std::vector<int>>          lengths;
     std::map<int, std::vector<std::int64_t>> named;
-    std::vector<int>                         place_of_number(numbers.n(), -1);
+    Array<int>                               sent(place, columns.size());
     std::size_t                              row = 0;
     destinations.clear();
     sources.clear();
@@ -88,9 +105,7 @@ namespace PatchFEM
     first_row = nodes.n_owned();
     for (const Destination &to : nodes.destinations())
     {
-      const auto                 first   = static_cast<int>(begin[row]);
-      std::vector<int>          &of_rank = sent[to.rank];
-      std::vector<std::int64_t> &names   = named[to.rank];
+      const std::int64_t first = begin[row];
       for (const int i : to.indices)
       {
         const auto n = static_cast<int>(begin[row + 1] - begin[row]);
@@ -99,79 +114,56 @@ namespace PatchFEM
           first_row = std::min(first_row, i);
         ++row;
       }
-      const auto end = static_cast<int>(begin[row]);
-      of_rank.reserve(end - first);
-      for (int e = first; e < end; ++e)
-      {
-        int &known = place_of_number[columns[e]];
-        if (known < 0)
-        {
-          known = static_cast<int>(names.size());
-          names.push_back(numbers.global(columns[e]));
-        }
-        of_rank.push_back(known);
-      }
-      for (int e = first; e < end; ++e)
-        place_of_number[columns[e]] = -1;
+      const std::int64_t         end   = begin[row];
+      std::vector<std::int64_t> &names = named[to.rank];
       if (first == end)
         continue;
-      destinations.push_back({to.rank, std::vector<int>(end - first)});
-      std::iota(destinations.back().indices.begin(), destinations.back().indices.end(), first);
+      destinations.push_back({to.rank, {}, static_cast<int>(end - first)});
+      for (const int column : choose(place, [&](auto where) {
+             return of_ranks::distinct_columns(where, columns, first, end, numbers.n(), sent);
+           }))
+        names.push_back(numbers.global(column));
     }
     lengths = nodes.communicator().exchange(lengths);
-    sent    = nodes.communicator().exchange(sent);
     named   = nodes.communicator().exchange(named);
-    std::vector<std::int64_t> all_named;
-    std::vector<int>          received; // by rank, as the ghosts: places in all_named
-    for (const auto &[rank, of_rank] : sent)
-    {
-      const auto first = static_cast<int>(received.size());
-      for (const int k : of_rank)
-        received.push_back(static_cast<int>(all_named.size()) + k);
-      all_named.insert(all_named.end(), named[rank].begin(), named[rank].end());
-      if (!of_rank.empty())
-        sources.push_back({rank, first, static_cast<int>(received.size())});
-    }
-
-    const std::vector<int> new_numbers = numbers.add(all_named);
-    std::vector<int>       local;
-    for (const std::int64_t number : all_named)
-      local.push_back(numbers.local(number));
-    n_own = pattern.offsets.read(nodes.n_owned());
-    std::vector<std::int64_t> offsets(1, n_own);
+    std::vector<std::int64_t> offsets(1, 0), all_named; // of the blocks of ghosts' rows
     for (const auto &[rank, of_rank] : lengths)
+    {
+      const auto first = static_cast<int>(offsets.back());
       for (const int n : of_rank)
       {
         offsets.push_back(offsets.back() + n);
         pattern.width = std::max(pattern.width, n);
       }
-    std::vector<int> more(received.size()), place_of(received.size());
-    for_shares(static_cast<std::int64_t>(offsets.size()) - 1,
-               [&](const std::int64_t first_ghost, const std::int64_t end_ghost) {
-                 std::vector<std::pair<int, int>> blocks; // number here, place there
-                 for (std::int64_t g = first_ghost; g < end_ghost; ++g)
-                 {
-                   const std::int64_t first = offsets[g] - n_own;
-                   blocks.clear();
-                   for (std::int64_t e = first; e < offsets[g + 1] - n_own; ++e)
-                     blocks.emplace_back(local[received[e]], static_cast<int>(e - first));
-                   std::sort(blocks.begin(), blocks.end());
-                   for (std::size_t p = 0; p < blocks.size(); ++p)
-                   {
-                     more[first + p]                    = blocks[p].first;
-                     place_of[first + blocks[p].second] = static_cast<int>(p);
-                   }
-                 }
-               });
-    places.copy_from(place, place_of);
-    Array<int> all_columns(place, n_own + more.size());
-    choose(place,
-           [&](auto where) { of_ranks::renumber(where, n_own, new_numbers, pattern.columns.data(), all_columns); });
-    if (!more.empty())
-      memory::copy(place, all_columns.data() + n_own, host, more.data(), more.size() * sizeof(int));
+      all_named.insert(all_named.end(), named[rank].begin(), named[rank].end());
+      if (offsets.back() > first)
+        sources.push_back({rank, first, static_cast<int>(offsets.back())});
+    }
+    Array<int> received(place, offsets.back());
+    nodes.exchange(place, destinations, sources, sizeof(int))->run(sent.data(), received.data());
+
+    const std::vector<int> new_numbers = numbers.add(std::move(all_named));
+    for (const Source &source : sources)
+    {
+      std::vector<int> local;
+      for (const std::int64_t number : named[source.rank])
+        local.push_back(numbers.local(number));
+      int *const of_rank = received.data() + source.begin;
+      choose(place,
+             [&](auto where) { of_ranks::renumber(where, place, source.end - source.begin, local, of_rank, of_rank); });
+    }
+    n_own = pattern.offsets.read(nodes.n_owned());
+    places.reinit(place, received.size());
+    Array<int> all_columns(place, n_own + received.size());
+    choose(place, [&](auto where) {
+      of_ranks::renumber(where, place, n_own, new_numbers, pattern.columns.data(), all_columns.data());
+      of_ranks::sort_rows(where, Array<std::int64_t>(place, offsets), received, places, all_columns.data() + n_own);
+    });
+    for (std::int64_t &offset : offsets)
+      offset += n_own;
     Array<std::int64_t> all_offsets(place, std::size_t(nodes.n_local()) + 1);
     memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), nodes.n_owned() * sizeof(std::int64_t));
-    memory::copy(place, all_offsets.data() + nodes.n_owned(), host, offsets.data(),
+    memory::copy(place, all_offsets.data() + nodes.n_owned(), Backend(), offsets.data(),
                  offsets.size() * sizeof(std::int64_t));
     pattern.n_rows    = nodes.n_local();
     pattern.n_columns = numbers.n();

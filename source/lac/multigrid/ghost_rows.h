@@ -18,6 +18,7 @@ namespace PatchFEM
 
     int          n_own() const { return static_cast<int>(end - begin); }
     std::int64_t first_own() const { return begin; } ///< among all
+    std::int64_t n_global() const { return first.back(); }
     int          n() const { return n_own() + static_cast<int>(others.size()); }
 
     /** Among the coarse nodes of all ranks, which come rank by rank. */
@@ -25,6 +26,9 @@ namespace PatchFEM
 
     /** Of one that is known. */
     int local(std::int64_t global) const;
+
+    /** Those that are not this rank's, by their numbers from n_own() on: their global ones. */
+    const std::vector<std::int64_t> &of_others() const { return others; }
 
     /** One of another rank as its owner knows it. */
     Partitioner::Ghost ghost(int local) const;
@@ -37,6 +41,13 @@ namespace PatchFEM
     std::int64_t              begin, end;
     std::vector<std::int64_t> others;
   };
+
+  /**
+   * Collective: aggregates of all nodes here, on @p place, from those of owned ones: numbers of @p numbers, to which it
+   * adds what ghosts have, or -1.
+   */
+  Array<int>
+  aggregates_with_ghosts(const Backend &place, const Partitioner &nodes, const Array<int> &own, CoarseNumbers &numbers);
 
   /** The first @p n_rows rows of @p pattern with @p numbers for its columns, which ascend with them, of @p n_columns. */
   CompressedPattern
@@ -77,7 +88,7 @@ namespace PatchFEM
     Array<int>               rows;          ///< that go to others, by destination
     Array<std::int64_t>      starts;        ///< of these, in blocks, one behind the other
     Array<int>               places;        ///< of each block that comes, in its row here
-    std::vector<Destination> destinations;  ///< of blocks in the order of starts
+    std::vector<Destination> destinations;  ///< of blocks, in the order of starts
     std::vector<Source>      sources;       ///< of blocks as they come
 
     /** Of blocks of one size. */
@@ -128,6 +139,34 @@ namespace PatchFEM
                       const Array<Number>     &received,
                       Number                  *values);
 
+    /** The different columns[e], begin <= e < end, ascending, all below @p n; places[e] becomes its place among them. */
+    template <typename Where>
+    std::vector<int>
+    distinct_columns(Where, const Array<int> &columns, std::int64_t begin, std::int64_t end, int n, Array<int> &places);
+
+    /**
+     * Rows [offsets[g], offsets[g + 1]) of different @p columns, ascending, to @p sorted; places[e] becomes the place of
+     * column e in its row.
+     */
+    template <typename Where>
+    void
+    sort_rows(Where, const Array<std::int64_t> &offsets, const Array<int> &columns, Array<int> &places, int *sorted);
+
+    /** The different ones of @p n values from 0 to @p limit - 1, ascending; others do not count. */
+    template <typename Where>
+    std::vector<std::int64_t>
+    distinct(Where, const Backend &place, std::int64_t n, const std::int64_t *values, std::int64_t limit);
+
+    /** result[i] = first + the place of global[i] in @p others, ascending, which has it; what is below 0 is -1. */
+    template <typename Where>
+    void local_numbers(Where,
+                       const Backend                   &place,
+                       std::int64_t                     n,
+                       const std::int64_t              *global,
+                       const std::vector<std::int64_t> &others,
+                       int                              first,
+                       int                             *result);
+
     /** Rows aggregate[nodes[k]] of @p values, [row][size]; 0 where that is below 0. */
     template <typename Where>
     Array<double>
@@ -135,17 +174,18 @@ namespace PatchFEM
 
     /** Row rows[g] of @p values, [row][size], becomes row g of @p from where it is at @p first or behind. */
     template <typename Where>
-    void set_rows(Where, const Array<int> &rows, int first, int size, const Array<double> &from, Array<double> &values);
+    void set_rows(Where, const int *rows, int first, int size, const Array<double> &from, Array<double> &values);
 
-    /** to[i] = numbers[from[i]], i < n */
+    /** to[i] = numbers[from[i]], i < n, unless that is below 0 */
     template <typename Where>
-    void renumber(Where, std::int64_t n, const std::vector<int> &numbers, const int *from, Array<int> &to);
+    void
+    renumber(Where, const Backend &place, std::int64_t n, const std::vector<int> &numbers, const int *from, int *to);
 
     /** used[c - first] = 1 for the first @p n columns c that are not below @p first. */
     template <typename Where>
     void mark(Where, std::int64_t n, const Array<int> &columns, int first, Array<int> &used);
 
-    /** result[i] = begin + own[i]; what is below 0 remains below. */
+    /** result[i] = begin + own[i]; what is below 0 becomes -1. */
     template <typename Where>
     void global_numbers(Where, const Array<int> &own, std::int64_t begin, Array<std::int64_t> &result);
   } // namespace of_ranks

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "of_ranks.h"
 
+#include "base/peer_transport.h"
 #include "kernels/run.h"
 
-#include <algorithm>
-#include <numeric>
 #include <type_traits>
 
 namespace PatchFEM
 {
   void OfRanks::know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates)
   {
-    const Array<int>   &own = aggregates.aggregate_of_node();
-    const int           n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
-    Array<std::int64_t> of_all(place, std::max(nodes.n_local(), 1));
-    choose(place, [&](auto where) { PatchFEM::of_ranks::global_numbers(where, own, numbers.first_own(), of_all); });
-    nodes.start_and_finish(place, of_all.data(), sizeof(std::int64_t));
-    std::vector<std::int64_t> of_ghosts(n_ghosts);
-    if (n_ghosts > 0)
-      memory::copy(Backend(), of_ghosts.data(), place, of_all.data() + n, n_ghosts * sizeof(std::int64_t));
-    numbers.add(of_ghosts);
-    aggregate_of_node.reinit(place, nodes.n_local());
-    if (n > 0)
-      memory::copy(place, aggregate_of_node.data(), place, own.data(), own.memory_consumption());
-    std::vector<int> result;
-    for (const std::int64_t aggregate : of_ghosts)
-      result.push_back(aggregate < 0 ? -1 : numbers.local(aggregate));
-    aggregates_of_ghosts = std::move(result);
-    set_ghosts(n);
+    aggregate_of_node = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
   }
 
   void OfRanks::renumber(const Partitioner &nodes, const std::vector<int> &new_numbers)
   {
-    for (int &i : aggregates_of_ghosts)
-      i = i < 0 ? i : new_numbers[i];
-    set_ghosts(nodes.n_owned());
-  }
-
-  void OfRanks::set_ghosts(const int n_owned)
-  {
-    if (!aggregates_of_ghosts.empty())
-      memory::copy(aggregate_of_node.backend(), aggregate_of_node.data() + n_owned, Backend(),
-                   aggregates_of_ghosts.data(), aggregates_of_ghosts.size() * sizeof(int));
+    const Backend &place     = aggregate_of_node.backend();
+    int *const     of_ghosts = aggregate_of_node.data() + nodes.n_owned();
+    choose(place, [&](auto where) {
+      PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), new_numbers, of_ghosts, of_ghosts);
+    });
   }
 
   std::vector<int> OfRanks::used_numbers(const CoarseNumbers             &numbers,
@@ -100,26 +78,12 @@ namespace PatchFEM
     const Backend &place = aggregate_of_node.backend();
     if (travel == nullptr)
     {
-      std::vector<int> list;
       for (const Destination &to : nodes.destinations())
-      {
-        destinations.push_back({to.rank, std::vector<int>(to.indices.size())});
-        std::iota(destinations.back().indices.begin(), destinations.back().indices.end(),
-                  static_cast<int>(list.size()));
-        list.insert(list.end(), to.indices.begin(), to.indices.end());
-      }
-      for (int g = 0; g < nodes.n_ghosts(); ++g)
-      {
-        const int rank = nodes.ghosts()[g].rank;
-        if (sources.empty() || sources.back().rank != rank)
-          sources.push_back({rank, g, g});
-        sources.back().end = g + 1;
-      }
-      given.copy_from(place, list);
-      travel = nodes.exchange(place, destinations, sources, size * sizeof(double));
+        destinations.push_back({to.rank, {}, to.size()});
+      given.copy_from(place, list_of(nodes.destinations()));
+      travel = nodes.exchange(place, destinations, nodes.sources(), size * sizeof(double));
     }
     Array<double> received(place, nodes.n_ghosts() * size), result(place, n_numbers * size);
-    Array<int>    of_ghosts(place, aggregates_of_ghosts);
     const auto    sent = choose(place, [&](auto where) {
       return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
     });
@@ -128,7 +92,8 @@ namespace PatchFEM
     if (!own.empty())
       memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
     choose(place, [&](auto where) {
-      PatchFEM::of_ranks::set_rows(where, of_ghosts, numbers.n_own(), static_cast<int>(size), received, result);
+      PatchFEM::of_ranks::set_rows(where, aggregate_of_node.data() + nodes.n_owned(), numbers.n_own(),
+                                   static_cast<int>(size), received, result);
     });
     return result;
   }

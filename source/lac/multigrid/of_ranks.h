@@ -43,18 +43,14 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product);
+      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product, given) +
+             (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
   private:
-    std::vector<int> aggregates_of_ghosts;
-
     // Of modes: the nodes that go to others, in the order of these.
     mutable Array<int>                           given;
     mutable std::vector<Destination>             destinations;
-    mutable std::vector<Source>                  sources;
     mutable std::unique_ptr<Transport::Exchange> travel;
-
-    void set_ghosts(int n_owned);
   };
 } // namespace PatchFEM

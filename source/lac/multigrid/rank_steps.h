@@ -7,6 +7,9 @@
 
 #include <patchfem/kernels/primitives.h>
 
+#include <algorithm>
+#include <iterator>
+
 /** @file The steps (see run.h) of ghost_rows.h: what of patterns with many rows is looked at where they are. */
 namespace PatchFEM::of_ranks
 {
@@ -105,23 +108,132 @@ namespace PatchFEM::of_ranks
 
   /** Where several rows of @p from are for one of @p values they are equal. */
   template <>
-  void set_rows(
-      Here, const Array<int> &rows, const int first, const int size, const Array<double> &from, Array<double> &values)
+  void
+  set_rows(Here, const int *rows, const int first, const int size, const Array<double> &from, Array<double> &values)
   {
-    for_all(rows.backend(), static_cast<std::int64_t>(from.size()),
-            [=, rows = rows.data(), from = from.data(), values = values.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+    for_all(from.backend(), static_cast<std::int64_t>(from.size()),
+            [=, from = from.data(), values = values.data()] PATCHFEM_DEVICE(const std::int64_t e) {
               if (const int row = rows[e / size]; row >= first)
                 values[std::int64_t(row) * size + e % size] = from[e];
             });
   }
 
   template <>
-  void renumber(Here, const std::int64_t n, const std::vector<int> &numbers, const int *from, Array<int> &to)
+  void
+  renumber(Here, const Backend &place, const std::int64_t n, const std::vector<int> &numbers, const int *from, int *to)
   {
-    const Array<int> map(to.backend(), numbers);
-    for_all(to.backend(), n,
-            [=, map = map.data(), to = to.data()] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = map[from[i]]; });
-    to.backend().synchronize(); // the map goes
+    const Array<int> map(place, numbers);
+    for_all(place, n, [=, map = map.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      to[i] = from[i] < 0 ? from[i] : map[from[i]];
+    });
+    place.synchronize(); // the map goes
+  }
+
+  template <>
+  std::vector<int> distinct_columns(Here,
+                                    const Array<int>  &columns,
+                                    const std::int64_t begin,
+                                    const std::int64_t end,
+                                    const int          n,
+                                    Array<int>        &places)
+  {
+    const Backend      &place = columns.backend();
+    Array<int>          flags(place, n);
+    Array<std::int64_t> before(place, std::size_t(n) + 1);
+    flags.set_zero();
+    for_all(place, end - begin,
+            [columns = columns.data() + begin, flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+              flags[columns[e]] = 1;
+            });
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, flags.data(), before.data()); });
+    for_all(place, end - begin,
+            [columns = columns.data() + begin, before = before.data(), places = places.data() + begin] PATCHFEM_DEVICE(
+                const std::int64_t e) { places[e] = static_cast<int>(before[columns[e]]); });
+    Array<int> result(place, before.read(n));
+    for_all(
+        place, n,
+        [flags = flags.data(), before = before.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          if (flags[i] != 0)
+            result[before[i]] = static_cast<int>(i);
+        });
+    return result.to_vector();
+  }
+
+  /** One thread for each column: rows are short, and how many are smaller says where it belongs. */
+  template <>
+  void sort_rows(Here, const Array<std::int64_t> &offsets, const Array<int> &columns, Array<int> &places, int *sorted)
+  {
+    const Backend &place = columns.backend();
+    for_all(place, static_cast<std::int64_t>(columns.size()),
+            [=, n_rows = offsets.size() - 1, offsets = offsets.data(), columns = columns.data(),
+             places = places.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+              const std::int64_t *row     = kernels::lower_bound(offsets, offsets + n_rows, e + 1) - 1;
+              int                 smaller = 0;
+              for (std::int64_t k = row[0]; k < row[1]; ++k)
+                smaller += columns[k] < columns[e];
+              places[e]                = smaller;
+              sorted[row[0] + smaller] = columns[e];
+            });
+    place.synchronize(); // the offsets may go
+  }
+
+  template <>
+  std::vector<std::int64_t>
+  distinct(Here, const Backend &place, const std::int64_t n, const std::int64_t *values, const std::int64_t limit)
+  {
+    std::vector<std::int64_t> result;
+    if (n == 0)
+      return result;
+#if defined(__CUDACC__)
+    Array<std::uint64_t> sorted(place, n);
+    Array<int>           flags(place, n);
+    Array<std::int64_t>  before(place, n + 1);
+    std::uint64_t *const keys = sorted.data();
+    for_all(place, n, [=, end = static_cast<std::uint64_t>(limit)] PATCHFEM_DEVICE(const std::int64_t i) {
+      keys[i] = values[i] < 0 ? end : static_cast<std::uint64_t>(values[i]);
+    });
+    launch(place,
+           [&](const Here where) { kernels::stable_sort_by_key(where, n, keys, flags.data(), bits_for(limit + 1)); });
+    for_all(place, n,
+            [=, flags = flags.data(), end = static_cast<std::uint64_t>(limit)] PATCHFEM_DEVICE(const std::int64_t i) {
+              flags[i] = keys[i] < end && (i == 0 || keys[i] != keys[i - 1]);
+            });
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, flags.data(), before.data()); });
+    Array<std::int64_t> different(place, before.read(n));
+    for_all(
+        place, n,
+        [=, flags = flags.data(), before = before.data(), to = different.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          if (flags[i] != 0)
+            to[before[i]] = static_cast<std::int64_t>(keys[i]);
+        });
+    result = different.to_vector();
+#else
+    launch(place, [&](Here) {
+      std::copy_if(values, values + n, std::back_inserter(result),
+                   [=](const std::int64_t value) { return value >= 0 && value < limit; });
+      std::sort(result.begin(), result.end());
+      result.erase(std::unique(result.begin(), result.end()), result.end());
+    });
+#endif
+    return result;
+  }
+
+  template <>
+  void local_numbers(Here,
+                     const Backend                   &place,
+                     const std::int64_t               n,
+                     const std::int64_t              *global,
+                     const std::vector<std::int64_t> &others,
+                     const int                        first,
+                     int                             *result)
+  {
+    const Array<std::int64_t> known(place, others);
+    for_all(place, n,
+            [=, known = known.data(), end = known.data() + known.size()] PATCHFEM_DEVICE(const std::int64_t i) {
+              result[i] =
+                  global[i] < 0 ? -1 : first + static_cast<int>(kernels::lower_bound(known, end, global[i]) - known);
+            });
+    place.synchronize(); // what is known goes
   }
 
   template <>

@@ -76,7 +76,7 @@ namespace PatchFEM
               " nodes do not fit a matrix of ", n_nodes, " block rows.");
       whole_pattern = std::move(P_pattern);
       P_pattern     = compress(place, n_nodes, n_aggregates,
-                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate_of_node});
+                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), {}, aggregate_of_node});
     }
     plan_products(A, n_modes);
   }
@@ -203,7 +203,8 @@ namespace PatchFEM
     {
       whole_pattern = std::move(P_pattern);
       P_pattern     = compress(place, n_nodes, numbers.n(),
-                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), aggregate});
+                               kernels::ShortProlongatorRows{aggregates.short_edges().view(),
+                                                         aggregates.short_edges_across().view(), aggregate});
     }
     // Where a row of P is empty that of A P mostly is, too, unless P has been folded.
     plan_products_of_ranks(A, n_modes, !folded, [&](const std::vector<int> &new_numbers) {

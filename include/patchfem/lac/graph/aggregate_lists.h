@@ -39,10 +39,18 @@ namespace PatchFEM
     const Array<int> &patch_offsets() const { return offsets_of_patches; }
     const Array<int> &patch_nodes() const { return nodes_of_patches; }
 
-    /** Of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed. */
-    void             set_short_edges(Adjacency &&graph) { edges = std::move(graph); }
+    /**
+     * Of a level with stretched cells: along them alone aggregates grow and the prolongator is smoothed, along those
+     * @p across to nodes of other ranks too.
+     */
+    void set_short_edges(Adjacency &&graph, Adjacency &&across = Adjacency())
+    {
+      edges        = std::move(graph);
+      edges_across = std::move(across);
+    }
     bool             stretched() const { return !edges.offsets().empty(); }
     const Adjacency &short_edges() const { return edges; }
+    const Adjacency &short_edges_across() const { return edges_across; } ///< without nodes if there is one rank
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
@@ -52,11 +60,11 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(edges, of_node, offsets, nodes, offsets_of_patches, nodes_of_patches);
+      return memory_consumption_of(edges, edges_across, of_node, offsets, nodes, offsets_of_patches, nodes_of_patches);
     }
 
   private:
     Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
-    Adjacency  edges;
+    Adjacency  edges, edges_across;
   };
 } // namespace PatchFEM

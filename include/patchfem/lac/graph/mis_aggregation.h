@@ -8,12 +8,11 @@
 
 namespace PatchFEM
 {
-  /** An edge of a graph from a node of this rank to one of another. */
-  struct RankEdge
+  /** Edges from this rank's aggregates to those of others. */
+  struct AggregateEdges
   {
-    int                node;
-    Partitioner::Ghost other;
-    int                weight;
+    Adjacency                 graph;  ///< of this rank's; a neighbour is their number + its place in others
+    std::vector<std::int64_t> others; ///< ascending, their numbers among the aggregates of all ranks
   };
 
   /**
@@ -62,16 +61,16 @@ namespace PatchFEM
     const std::vector<Aggregation> &levels() const { return aggregations; }
 
   private:
-    Aggregation::AdditionalData        data;
-    bool                               patches_wanted = false;
-    PatchStorage                       patch_storage  = PatchStorage::both;
-    std::vector<Aggregation>           aggregations;
-    std::vector<std::vector<RankEdge>> edges_across;      ///< of the graph of aggregates of each level
-    unsigned int                       levels_above = 0;  ///< of the hierarchy that gather() continues
-    Adjacency                          graph_above;       ///< of the aggregates of the last of these
-    int                                n_coordinates = 0; ///< 0: positions are not known
-    int                                width         = 0; ///< n_coordinates, or more where there is a metric
-    Array<double>                      points;            ///< of the nodes of the next level, [node][width]
+    Aggregation::AdditionalData data;
+    bool                        patches_wanted = false;
+    PatchStorage                patch_storage  = PatchStorage::both;
+    std::vector<Aggregation>    aggregations;
+    std::vector<AggregateEdges> edges_across;      ///< of the graph of aggregates of each level
+    unsigned int                levels_above = 0;  ///< of the hierarchy that gather() continues
+    Adjacency                   graph_above;       ///< of the aggregates of the last of these
+    int                         n_coordinates = 0; ///< 0: positions are not known
+    int                         width         = 0; ///< n_coordinates, or more where there is a metric
+    Array<double>               points;            ///< of the nodes of the next level, [node][width]
 
     template <typename Number>
     void find_metric(const SlicedEllpackMatrix<Number> &A);
