@@ -345,7 +345,7 @@ namespace PatchFEM
     // there in stretches, beside a second copy of the prolongator's, and before them rows of the patterns whose lengths
     // are not known. Coarser levels add a few per cent, or with small aggregates as much as the finest.
     const double block = pattern.block_rows * n_modes * size + 4., modes = 16. * n_modes * n_dofs;
-    const double stretch = std::max(double(pattern.n_entries()) * size / 3., double(1 << 26));
+    const auto   stretch = double(SmoothedAggregation<Number>::stretch_bytes(pattern.n_entries() * size));
     const double product = std::min(20. * n_nodes * block, stretch) + 7. * n_nodes * block;
     const double kept    = n_nodes * (14. * block + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
     const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;

@@ -13,8 +13,6 @@ namespace PatchFEM
     /** A column of an aggregate's modes that is shorter than this part of what it was depends on the others. */
     constexpr double drop_tolerance = 1e-10;
 
-    /** Values of A P that may always be held at once, in bytes. */
-    constexpr std::int64_t least_stretch_bytes = std::int64_t(1) << 26;
   } // namespace
 
   void TentativeProlongator::compute(const AggregateLists &aggregates,
@@ -248,7 +246,7 @@ namespace PatchFEM
   template <typename Number>
   void SmoothedAggregation<Number>::plan_stretches(const SlicedEllpackMatrix<Number> &A)
   {
-    const std::int64_t limit = std::max(least_stretch_bytes, std::int64_t(A.n_stored_elements() * sizeof(Number) / 3));
+    const std::int64_t limit       = stretch_bytes(A.n_stored_elements() * sizeof(Number));
     const std::int64_t n_blocks    = product_pattern.columns.size();
     const std::int64_t bytes       = n_blocks * R.block_rows() * R.block_columns() * std::int64_t(sizeof(Number));
     const std::int64_t n_stretches = bytes / limit + 1;

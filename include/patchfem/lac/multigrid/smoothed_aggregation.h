@@ -8,6 +8,9 @@
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace PatchFEM
 {
   namespace kernels
@@ -63,9 +66,9 @@ namespace PatchFEM
    * a row of R reads rows of A near each other, which stay in fast memory. To find A P, to write and to read it takes
    * more than twice as long. prolongator() and coarse_matrix() are there after compute() then.
    *
-   * Otherwise A P is never stored whole: its rows are computed in stretches whose values take about a third of A's
-   * memory (or 64 MB), and each stretch is added to the coarse matrix before the next: short ones fill a device less
-   * well. While compute() runs there is a second copy of P's values, row by row, which is what products read.
+   * Otherwise A P is never stored whole: its rows are computed in stretches of stretch_bytes(), and each is added to the
+   * coarse matrix before the next: short ones fill a device less well. While compute() runs there is a second copy of P's
+   * values, row by row, which is what products read.
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
@@ -111,6 +114,12 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
     std::size_t                        memory_consumption() const;
+
+    /** Of A P's values at once: a third of those of A, at least 64 MB and at most 2 GB, which fill any device. */
+    static std::int64_t stretch_bytes(const std::int64_t bytes_of_A)
+    {
+      return std::clamp(bytes_of_A / 3, std::int64_t(1) << 26, std::int64_t(1) << 31);
+    }
 
     /** Rows of A P per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
