@@ -19,6 +19,10 @@
 #include <patchfem/mpi/mpi_communicator.h>
 #include <patchfem/mpi/mpi_rank_group.h>
 
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <memory>
 
 using namespace benchmark;
@@ -311,6 +315,13 @@ namespace
   int main_program(const int argc, char **argv)
   {
     const auto ranks = MPICommunicator::of(MPI_COMM_WORLD);
+    if (std::getenv("OMP_NUM_THREADS") == nullptr) // ranks of a machine have its cores in equal shares
+    {
+      const std::vector<int> machines = ranks->all_gather(ranks->machine());
+      const auto             n_here   = std::count(machines.begin(), machines.end(), ranks->machine());
+      omp_set_num_threads(
+          std::clamp<int>(sysconf(_SC_NPROCESSORS_ONLN) / n_here, 1, omp_get_num_procs())); // where it may run
+    }
     // The first rank reads the options, so that it alone says what is wrong with them.
     Options  options({{"backend", "auto"}, {"cells", "40"}, {"layers", "40"}, {"repetitions", "5"}}, {});
     Settings settings{};
