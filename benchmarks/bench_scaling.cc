@@ -155,12 +155,10 @@ namespace
       A.vmult(y, b);
       verified = !owns || y.copy_to_host() == y_in_turn.copy_to_host();
 
-      const std::shared_ptr<const Partitioner> &partitioner = A.partitioner();
-      if (partitioner != nullptr)
+      if (n_owners(backend) > 1)
       {
-        Array<double> numbers(backend, std::vector<double>{1., 1.});
+        pieces(backend);
         repeat(backend, "exchange of ghosts", [&] { b.update_ghosts(); });
-        repeat(backend, "sum of two numbers", [&] { partitioner->sum(backend, numbers.data(), 2); });
         repeat(backend, "product after the exchange", [&] { in_turn.vmult(y, b); });
       }
       repeat(backend, "product without an exchange",
@@ -214,6 +212,12 @@ namespace
     int n_owners(const Backend &backend) const
     {
       return backend.group() == nullptr ? ranks->size() : static_cast<int>(backend.group()->groups().size());
+    }
+
+    /** Null of one owner, and of members. */
+    std::shared_ptr<const Communicator> owners_of(const Backend &backend) const
+    {
+      return backend.group() == nullptr ? ranks : backend.group()->owners();
     }
 
     void line(const std::string &what, const double seconds, const std::map<std::string, double> &further)
@@ -283,6 +287,48 @@ namespace
       }
     }
 
+    /** Exchanges with the owner before and the one behind, at once and in two parts, and sums; of hosts see bench_ranks. */
+    void pieces(const Backend &backend)
+    {
+      const auto        owners  = owners_of(backend);
+      const std::string by      = owners != nullptr ? " by " + transport_of(*owners, backend)->name() : "";
+      const bool        devices = backend.group() != nullptr || backend.kind() == BackendKind::cuda;
+      for (const int kilobytes : {1, 16, 64, 256, 1024, 4096})
+      {
+        if (kilobytes > 1 && !devices)
+          break;
+        const int                          n = kilobytes * 1000 / static_cast<int>(sizeof(double));
+        Array<double>                      values(backend, 3 * std::size_t(n));
+        std::shared_ptr<const Partitioner> things;
+        if (owners != nullptr)
+        {
+          std::vector<Partitioner::Ghost> ghosts;
+          for (const int rank : {owners->rank() - 1, owners->rank() + 1})
+            for (int i = 0; i < n && rank >= 0 && rank < owners->size(); ++i)
+              ghosts.push_back({rank, i});
+          values.set_zero();
+          things = std::make_shared<const Partitioner>(owners, n, std::move(ghosts));
+        }
+        const std::string what = std::to_string(kilobytes) + " kB to each neighbour" + by;
+        repeat(backend, what, [&] {
+          if (things != nullptr)
+            things->start_and_finish(backend, values.data(), sizeof(double));
+        });
+        repeat(backend, what + " in two parts", [&] {
+          if (things == nullptr)
+            return;
+          things->start(backend, values.data(), sizeof(double));
+          things->finish(backend, values.data(), sizeof(double));
+        });
+      }
+      Array<double> numbers(backend, std::vector<double>{1., 1.});
+      for (const int n : {1, 2})
+        repeat(backend, (n == 1 ? "sum of a number" : "sum of two numbers") + by, [&] {
+          if (owners != nullptr)
+            transport_of(*owners, backend)->sum(numbers.data(), n);
+        });
+    }
+
     /** Of work that is done many times, in a Graph where it can be. */
     void repeat(const Backend &backend, const std::string &what, const std::function<void()> &work)
     {
@@ -292,11 +338,9 @@ namespace
           work();
       };
       n_times();
-      const bool owns   = backend.group() == nullptr || backend.group()->owns();
-      const auto owners = backend.group() == nullptr ? ranks : backend.group()->owners();
-      const bool recorded =
-          owns && backend.kind() == BackendKind::cuda &&
-          (owners == nullptr || owners->size() == 1 || transport_of(*owners, backend)->can_be_recorded());
+      const auto owners   = owners_of(backend);
+      const bool recorded = backend.kind() == BackendKind::cuda && (owners == nullptr || owners->size() == 1 ||
+                                                                    transport_of(*owners, backend)->can_be_recorded());
       std::unique_ptr<Graph> graph;
       if (recorded)
         graph = std::make_unique<Graph>(backend, n_times);

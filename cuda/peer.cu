@@ -170,6 +170,15 @@ namespace PatchFEM::kernels
       if (threadIdx.x == 0)
         *ranks.count = now;
     }
+
+    __global__ void sum_of_ranks_kernel(const int n_ranks, const int n, const double *parts, double *values)
+    {
+      const int i   = static_cast<int>(threadIdx.x);
+      double    sum = 0.;
+      for (int rank = 0; rank < n_ranks; ++rank)
+        sum += parts[rank * n + i];
+      values[i] = sum;
+    }
   } // namespace
 
   unsigned int peer_blocks(const std::int64_t n, const std::size_t bytes)
@@ -235,6 +244,12 @@ namespace PatchFEM::kernels
   void peer_sum(const Cuda where, const PeerSum &ranks, const int n, double *const values, const PeerPatience &patience)
   {
     sum_kernel<<<1, PeerSum::most * ranks.n_ranks, 0, stream_of(where)>>>(ranks, n, values, patience);
+    PATCHFEM_CUDA_CHECK_LAUNCH();
+  }
+
+  void sum_of_ranks(const Cuda where, const int n_ranks, const int n, const double *const parts, double *const values)
+  {
+    sum_of_ranks_kernel<<<1, n, 0, stream_of(where)>>>(n_ranks, n, parts, values);
     PATCHFEM_CUDA_CHECK_LAUNCH();
   }
 } // namespace PatchFEM::kernels

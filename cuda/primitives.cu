@@ -2,6 +2,7 @@
 #include "workspace.cuh"
 
 #include <patchfem/kernels/primitives.h>
+#include <patchfem/kernels/runtime.h>
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -78,8 +79,7 @@ namespace PatchFEM::kernels
       return cub::DeviceReduce::Max(workspace, bytes, values, result.get(), n, stream_of(where));
     });
     int value;
-    PATCHFEM_CUDA_CHECK(cudaMemcpyAsync(&value, result.get(), sizeof(int), cudaMemcpyDeviceToHost, stream_of(where)));
-    PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(stream_of(where)));
+    cuda_runtime::copy_staged(&value, result.get(), sizeof(int), false, where.stream, nullptr);
     return value > 0 ? value : 0;
   }
 } // namespace PatchFEM::kernels

@@ -4,9 +4,11 @@
 #include <patchfem/kernels/runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 namespace PatchFEM::cuda_runtime
 {
@@ -130,9 +132,33 @@ namespace PatchFEM::cuda_runtime
     cudaStreamDestroy(static_cast<cudaStream_t>(stream));
   }
 
-  void synchronize(void *const stream)
+  namespace
   {
-    PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    void (*look_while_waiting)(double) = nullptr;
+  }
+
+  void while_waiting(void (*const look)(double))
+  {
+    look_while_waiting = look;
+  }
+
+  void synchronize(void *const opaque_stream)
+  {
+    const auto stream = static_cast<cudaStream_t>(opaque_stream);
+    if (look_while_waiting != nullptr)
+    {
+      using Clock                 = std::chrono::steady_clock;
+      constexpr auto now_and_then = std::chrono::milliseconds(1);
+      const auto     begin        = Clock::now();
+      for (auto looked = begin; cudaStreamQuery(stream) == cudaErrorNotReady; std::this_thread::yield())
+        if (const auto now = Clock::now(); now - looked > now_and_then)
+        {
+          looked = now;
+          look_while_waiting(std::chrono::duration<double>(now - begin).count());
+        }
+      cudaGetLastError(); // that it was not ready is no error; others are said once more
+    }
+    PATCHFEM_CUDA_CHECK(cudaStreamSynchronize(stream));
   }
 
   void wait(void *const waiting, void *const finished, void *const event)
@@ -185,6 +211,8 @@ namespace PatchFEM::cuda_runtime
                    void (*on_host)(void *, const void *, std::size_t))
   {
     constexpr std::size_t piece = std::size_t(8) << 20;
+    if (look_while_waiting != nullptr) // copies of pageable memory wait for the stream inside of the driver
+      synchronize(stream);
     if (bytes < piece)
     {
       copy(destination, source, bytes, stream);

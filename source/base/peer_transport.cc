@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "peer_transport.h"
+#include "device_transports.h"
 
 #ifdef PATCHFEM_WITH_CUDA
 
@@ -8,7 +8,6 @@
 #include <patchfem/kernels/runtime.h>
 
 #include <algorithm>
-#include <set>
 
 namespace PatchFEM
 {
@@ -268,24 +267,13 @@ namespace PatchFEM
   } // namespace
 
   std::shared_ptr<const Transport>
-  peer_transport(const Communicator &ranks, const Backend &backend, const bool forced, std::string &reason)
+  peer_transport(const Communicator &ranks, const Backend &backend, std::string &reason)
   {
-    std::string device;
-    ranks.together([&] {
-      backend.stream(); // makes its device the current one
-      device = cuda_runtime::device_uuid(cuda_runtime::current_device());
-    });
-    std::set<std::string> different;
-    for (const Communicator::Bytes &uuid : ranks.all_gather(Communicator::Bytes(device.begin(), device.end())))
-      different.emplace(uuid.begin(), uuid.end());
-    if (ranks.maximum(std::int64_t(ranks.machine())) > 0) // the first rank of each
-      reason = "GPUs are on several machines";
-    else if (ranks.size() > PeerSum::most_ranks)
+    if (ranks.size() > PeerSum::most_ranks)
+    {
       reason = text_of("there are more than ", PeerSum::most_ranks, " ranks with GPUs");
-    else if (static_cast<int>(different.size()) < ranks.size() && !forced)
-      reason = "ranks have the same GPU, which backend_of_ranks() would let one of them own";
-    if (!reason.empty())
       return nullptr;
+    }
     std::shared_ptr<PeerTransport> result;
     ranks.together([&] { result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience()); });
     if (result->open())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "peer_transport.h"
+#include "device_transports.h"
 
 #include <patchfem/base/array.h>
 #include <patchfem/base/quote.h>
@@ -9,19 +9,21 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <set>
 
 namespace PatchFEM
 {
+  std::size_t n_things(const std::vector<Destination> &destinations)
+  {
+    std::size_t n = 0;
+    for (const Destination &destination : destinations)
+      n += destination.size();
+    return n;
+  }
+
   namespace
   {
-    std::size_t n_things(const std::vector<Destination> &destinations)
-    {
-      std::size_t n = 0;
-      for (const Destination &destination : destinations)
-        n += destination.size();
-      return n;
-    }
-
     std::size_t n_things(const std::vector<Source> &sources)
     {
       return sources.empty() ? 0 : sources.back().end;
@@ -235,24 +237,48 @@ namespace PatchFEM
 #ifdef PATCHFEM_WITH_CUDA
   namespace
   {
+    /** Whether two ranks have the same one. */
+    bool share_a_device(const Communicator &ranks, const Backend &backend)
+    {
+      std::string device;
+      ranks.together([&] {
+        backend.stream(); // makes its device the current one
+        device = cuda_runtime::device_uuid(cuda_runtime::current_device());
+      });
+      std::set<Communicator::Bytes> different;
+      for (const Communicator::Bytes &uuid : ranks.all_gather(Communicator::Bytes(device.begin(), device.end())))
+        different.insert(uuid);
+      return static_cast<int>(different.size()) < ranks.size();
+    }
+
     std::shared_ptr<const Transport> of_devices(const Communicator &ranks, const Backend &backend)
     {
       const char *const wanted = std::getenv("PATCHFEM_TRANSPORT");
       const std::string name   = wanted == nullptr ? "" : wanted;
       ranks.together([&] {
-        require(wanted == nullptr || name == "mpi" || name == "peer", "The environment variable PATCHFEM_TRANSPORT is ",
-                quote(name), "; it must be mpi or peer.");
+        require(wanted == nullptr || name == "mpi" || name == "peer" || name == "nccl",
+                "The environment variable PATCHFEM_TRANSPORT is ", quote(name), "; it must be mpi, peer or nccl.");
       });
       for (const Communicator::Bytes &other : ranks.all_gather(Communicator::Bytes(name.begin(), name.end())))
         require(name == std::string(other.begin(), other.end()),
                 "The environment variable PATCHFEM_TRANSPORT has different values on different ranks.");
+
+      const bool        one_machine = ranks.maximum(std::int64_t(ranks.machine())) == 0; // the first rank of each
+      const bool        by_peer = name.empty() ? one_machine : name == "peer", shared = share_a_device(ranks, backend);
+      const std::string have_one = "ranks have the same GPU, which backend_of_ranks() would let one of them own";
+      if (shared && ranks.rank() == 0)
+        std::cerr << "PatchFEM: Slower than need be: " << have_one << ".\n";
       std::string reason;
       if (name != "mpi")
       {
-        if (auto result = peer_transport(ranks, backend, name == "peer", reason))
+        if (by_peer && !one_machine)
+          reason = "GPUs are on several machines";
+        else if (shared && name != "peer")
+          reason = have_one;
+        else if (auto result = (by_peer ? peer_transport : nccl_transport)(ranks, backend, reason))
           return result;
-        require(name != "peer", "The transport peer was asked for, but ", reason, '.');
       }
+      require(name.empty() || name == "mpi", "The transport ", name, " was asked for, but ", reason, '.');
       std::shared_ptr<StagedTransport> result;
       ranks.together([&] { result = std::make_shared<StagedTransport>(ranks, backend); });
       result->reason = reason;

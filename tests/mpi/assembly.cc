@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../core/constrained_tables.h"
+#include "base/nccl_library.h"
 #include "rank_tables.h"
 
 #include <patchfem/assembly/assembler.h>
@@ -15,8 +16,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <thread>
 
 using namespace PatchFEM;
 
@@ -404,5 +409,81 @@ namespace
       for (std::size_t i = 0; i < expected.size(); ++i)
         EXPECT_NEAR(found[i], expected[i], 1e-12 * expected[0]);
     }
+  }
+
+  /** Elasticity with multigrid, to be solved again and again. */
+  struct Repeated
+  {
+    explicit Repeated(const Backend &backend) : system(backend, own_tables(), {}, true)
+    {
+      PreconditionAMG<double>::AdditionalData data;
+      data.coarse_size = 20;
+      preconditioner.initialize(system.matrix, system.space.rigid_body_modes(), data);
+    }
+
+    std::vector<double> solution() const ///< the rank's own
+    {
+      Vector<double> x;
+      rank_tables::solve(system.matrix, system.rhs, preconditioner, 1e-10, x);
+      return x.copy_to_host();
+    }
+
+    static ElementTables own_tables()
+    {
+      ElementTables tables = synthetic::cube_of_hexahedra(5, 3);
+      hold(tables);
+      return rank_tables::part(tables, rank_tables::owners(tables, rank_tables::world()->size()), rank_tables::world());
+    }
+
+    System<Elasticity<3>>   system;
+    PreconditionAMG<double> preconditioner;
+  };
+
+  /** Of exchanges and kernels that run beside each other none may come too early, however seldom. */
+  TEST(SolutionOfDevices, RepeatsItsBits)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    const Repeated            repeated(backend_of_ranks("cuda", MPI_COMM_WORLD));
+    const std::vector<double> first       = repeated.solution();
+    int                       n_different = 0;
+    for (int i = 1; i < 1000; ++i)
+      n_different += repeated.solution() != first;
+    EXPECT_EQ(n_different, 0);
+  }
+
+  TEST(SolutionOfDevices, DoesNotDependOnTheTransport)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    std::vector<const char *> transports{"mpi", "peer"};
+    if (std::string reason; NcclLibrary::find("libnccl.so.2", reason) != nullptr)
+      transports.push_back("nccl");
+    const char *const                before = std::getenv("PATCHFEM_TRANSPORT");
+    const std::string                wanted = before != nullptr ? before : "peer";
+    std::vector<std::vector<double>> solutions;
+    for (const char *const transport : transports)
+    {
+      setenv("PATCHFEM_TRANSPORT", transport, 1);
+      solutions.push_back(Repeated(backend_of_ranks("cuda", MPI_COMM_WORLD)).solution());
+      EXPECT_EQ(solutions.back(), solutions.front()) << transport;
+    }
+    before != nullptr ? setenv("PATCHFEM_TRANSPORT", wanted.c_str(), 1) : unsetenv("PATCHFEM_TRANSPORT");
+  }
+
+  /** For a test that expects all ranks to end: the last one is killed while they solve. */
+  TEST(SolutionOfRanks, DISABLED_ARankIsKilled)
+  {
+    if (std::getenv("PATCHFEM_TRANSPORT") != nullptr && Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    const Repeated repeated(rank_tables::backends()[0]);
+    repeated.solution();
+    if (rank_tables::world()->rank() == rank_tables::world()->size() - 1)
+      std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        std::raise(SIGKILL);
+      }).detach();
+    for (;;)
+      repeated.solution();
   }
 } // namespace

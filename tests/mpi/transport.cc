@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
+#include <set>
 
 using namespace PatchFEM;
 
@@ -122,7 +124,8 @@ namespace
       things->sum(on.backend, number.data(), 1);
     };
     step();
-    EXPECT_EQ(things->can_be_recorded(on.backend), transport_of(*on.ranks, on.backend)->name() == "peer");
+    EXPECT_EQ(things->can_be_recorded(on.backend),
+              std::set<std::string>({"peer", "nccl"}).count(transport_of(*on.ranks, on.backend)->name()) == 1);
     if (!things->can_be_recorded(on.backend))
       return;
     Graph     graph(on.backend, step);
@@ -181,5 +184,72 @@ namespace
     if (on.ranks != nullptr)
       for (int i = 0; i < 200; ++i)
         check_ghosts<double>(on, 1 + i * 7 % 30);
+  }
+
+  /** Ranks as on machines of their own. */
+  class Apart : public Communicator
+  {
+  public:
+    explicit Apart(const Communicator &together) : all(together) {}
+
+    int  rank() const override { return all.rank(); }
+    int  size() const override { return all.size(); }
+    int  machine() const override { return all.rank(); }
+    void sum(double *values, int n) const override { all.sum(values, n); }
+    void sum(std::int64_t *values, int n) const override { all.sum(values, n); }
+    void maximum(std::int64_t *values, int n) const override { all.maximum(values, n); }
+
+    std::vector<Bytes>   all_gather(const Bytes &bytes) const override { return all.all_gather(bytes); }
+    std::map<int, Bytes> exchange(const std::map<int, Bytes> &messages) const override
+    {
+      return all.exchange(messages);
+    }
+    std::unique_ptr<Channel> channel(const std::vector<Link> &sends, const std::vector<Link> &receives) const override
+    {
+      return all.channel(sends, receives);
+    }
+
+  private:
+    const Communicator &all;
+  };
+
+  /** What ranks choose if nobody says so, and what they cannot have. */
+  TEST(TransportOfDevices, DependsOnMachines)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    const Owners on = owners("cuda");
+    if (on.ranks == nullptr)
+      return;
+    const char *const before = std::getenv("PATCHFEM_TRANSPORT");
+    const std::string wanted = before != nullptr ? before : "";
+    const auto        choice = [&](const Communicator &ranks, const std::string &name) {
+      name.empty() ? unsetenv("PATCHFEM_TRANSPORT") : setenv("PATCHFEM_TRANSPORT", name.c_str(), 1);
+      ranks.device_transport = nullptr;
+      return transport_of(ranks, on.backend);
+    };
+    const Apart apart(*on.ranks);
+    const auto  on_one = choice(*on.ranks, ""), on_several = choice(apart, "");
+    EXPECT_EQ(on_one->name(), "peer") << on_one->reason;
+    EXPECT_EQ(on_several->name(), on_several->reason.empty() ? "nccl" : "mpi");
+    EXPECT_THROW(choice(apart, "peer"), Error);
+    EXPECT_THROW(choice(apart, "quick"), Error);
+    EXPECT_THROW(choice(*on.ranks, on.ranks->rank() == 0 ? "mpi" : "peer"), Error);
+    choice(*on.ranks, wanted);
+  }
+
+  /** Ranks that do not let backend_of_ranks() share a device out. */
+  TEST(TransportOfOneDevice, IsSaidToBeSlow)
+  {
+    const auto ranks = MPICommunicator::of(MPI_COMM_WORLD);
+    if (Backend::cuda_devices().size() != 1 || ranks->size() < 2)
+      GTEST_SKIP() << "not a single CUDA device for several ranks";
+    const Owners on{Backend("cuda"), ranks};
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(transport_of(*ranks, on.backend)->name(), "mpi");
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("ranks have the same GPU") != std::string::npos, ranks->rank() == 0) << said;
+    check_ghosts<double>(on, 3);
+    check_sums(on);
   }
 } // namespace

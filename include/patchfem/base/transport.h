@@ -36,10 +36,10 @@ namespace PatchFEM
   public:
     virtual ~Transport() = default;
 
-    /** `host` (its own memory), `mpi` (of devices, through memory of the host) or `peer` (from device to device). */
+    /** `host` (its own memory), `mpi` (of devices, through memory of the host), or from device to device `peer` or `nccl`. */
     virtual std::string name() const = 0;
 
-    /** Why it is not `peer`, or "". */
+    /** Why it is `mpi` if nobody has asked for it, or "". */
     std::string reason;
 
     /** Whether all of it is work in stream order, so that a Graph may hold it. */
@@ -78,10 +78,10 @@ namespace PatchFEM
   };
 
   /**
-   * That of @p ranks on @p backend, collective when it is first asked for: `host`, or on the back end cuda `peer` where all
-   * ranks are on one machine, have different devices and these reach each other, else `mpi`. The environment variable
-   * PATCHFEM_TRANSPORT may be one of these two: an Error where there is no `peer`. A device that waits for another one
-   * longer than Communicator::patience() fails, and whatever the host does next is an Error that names the other's rank.
+   * That of @p ranks on @p backend, collective when it is first asked for: `host`, or on the back end cuda `peer` on one
+   * machine whose devices reach each other, `nccl` on several if all have it, and else `mpi`, as where ranks have the same
+   * device. The environment variable PATCHFEM_TRANSPORT may be one of these three: an Error where there is no such one. A
+   * device that waits for another one longer than Communicator::patience() fails, and what the host does next is an Error.
    */
   std::shared_ptr<const Transport> transport_of(const Communicator &ranks, const Backend &backend);
 } // namespace PatchFEM

@@ -81,4 +81,7 @@ namespace PatchFEM::kernels
                      const PeerPatience &);
 
   void peer_sum(Cuda, const PeerSum &, int n, double *values, const PeerPatience &);
+
+  /** values[i] = sum of parts[rank * n + i] in the order of ranks, for i < n. */
+  void sum_of_ranks(Cuda, int n_ranks, int n, const double *parts, double *values);
 } // namespace PatchFEM::kernels

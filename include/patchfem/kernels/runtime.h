@@ -41,6 +41,12 @@ namespace PatchFEM::cuda_runtime
   void  destroy_stream(void *stream) noexcept;
   void  synchronize(void *stream);
 
+  /**
+   * What synchronize() calls every now and then, with the seconds that it has waited; it may throw. Others run meanwhile:
+   * work on the device may need threads of the host that have to share a core with this one.
+   */
+  void while_waiting(void (*look)(double seconds));
+
   /** @p event is recorded in @p finished, and what @p waiting is given from here on begins after it. */
   void  wait(void *waiting, void *finished, void *event);
   void *create_event();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
 
-#include "base/peer_transport.h"
+#include "base/device_transports.h"
 #include "kernels/run.h"
 
 #include <algorithm>

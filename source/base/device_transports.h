@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <patchfem/base/backend.h>
+#include <patchfem/base/transport.h>
+
+/**
+ * @file
+ * Transports between devices that do not pass through memory of the host. What makes one is collective and gives null where
+ * @p reason says what speaks against it, on all ranks the same.
+ */
+namespace PatchFEM
+{
+  /** The indices of destinations, one's behind the other's, and how many things go to all. */
+  std::vector<int> list_of(const std::vector<Destination> &destinations);
+  std::size_t      n_things(const std::vector<Destination> &destinations);
+
+  /** Of ranks of one machine. */
+  std::shared_ptr<const Transport>
+  peer_transport(const Communicator &ranks, const Backend &backend, std::string &reason);
+
+  /** Of ranks with different devices. */
+  std::shared_ptr<const Transport>
+  nccl_transport(const Communicator &ranks, const Backend &backend, std::string &reason);
+} // namespace PatchFEM
