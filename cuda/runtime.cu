@@ -118,12 +118,14 @@ namespace PatchFEM::cuda_runtime
     return free + (reserved - used);
   }
 
-  void *create_stream()
+  void *create_stream(const bool first)
   {
     std::uint64_t keep = UINT64_MAX; // freed memory stays in the pool
     PATCHFEM_CUDA_CHECK(cudaMemPoolSetAttribute(pool(), cudaMemPoolAttrReleaseThreshold, &keep));
     cudaStream_t stream;
-    PATCHFEM_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    int          lowest, highest;
+    PATCHFEM_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    PATCHFEM_CUDA_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first ? highest : lowest));
     return stream;
   }
 
@@ -341,7 +343,7 @@ namespace PatchFEM::cuda_runtime
     }
     PATCHFEM_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
     cudaGraphExec_t   executable;
-    const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
+    const cudaError_t status = cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagUseNodePriority);
     cudaGraphDestroy(graph);
     PATCHFEM_CUDA_CHECK(status);
     return executable;

@@ -58,8 +58,7 @@ namespace PatchFEM
       void check(const NcclLibrary::Result status)
       {
         if (status != NcclLibrary::success && status != NcclLibrary::in_progress)
-          fail(text_of("NCCL, by which GPUs exchange, says: ", nccl->get_error_string(status),
-                       "; with NCCL_DEBUG=WARN it says more."));
+          fail(text_of("NCCL, by which GPUs exchange, says: ", nccl->get_error_string(status), '.'));
       }
 
       /** From another thread, since it returns when no graph has work of this any more; that on the device ends at once. */
@@ -126,7 +125,7 @@ namespace PatchFEM
     {
     public:
       NcclTransport(const Communicator &ranks, const Backend &backend, NcclRanks &nccl)
-          : ranks(ranks), nccl(nccl), backend(backend), side(backend),
+          : ranks(ranks), nccl(nccl), backend(backend), side(backend, true),
             parts(backend, std::size_t(ranks.size()) * kernels::PeerSum::most)
       {}
 
@@ -259,6 +258,7 @@ namespace PatchFEM
       catch (const Error &error)
       {
         trouble = error.what();
+        trouble.erase(trouble.find_last_not_of('.') + 1);
       }
       const bool result = all_well(trouble);
       if (!result)

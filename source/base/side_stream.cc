@@ -4,13 +4,13 @@
 
 namespace PatchFEM
 {
-  SideStream::SideStream(const Backend &backend) : place(backend)
+  SideStream::SideStream(const Backend &backend, [[maybe_unused]] const bool first) : place(backend)
   {
 #ifdef PATCHFEM_WITH_CUDA
     if (backend.stream() != nullptr)
     {
       event  = cuda_runtime::create_event();
-      stream = cuda_runtime::create_stream();
+      stream = cuda_runtime::create_stream(first);
     }
 #endif
   }

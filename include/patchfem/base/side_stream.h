@@ -19,7 +19,8 @@ namespace PatchFEM
   class SideStream
   {
   public:
-    explicit SideStream(const Backend &backend);
+    /** Where both lines have kernels to begin, blocks of threads of one that is @p first do so before the others. */
+    explicit SideStream(const Backend &backend, bool first = false);
     ~SideStream();
     SideStream(const SideStream &)            = delete;
     SideStream &operator=(const SideStream &) = delete;

@@ -36,8 +36,8 @@ namespace PatchFEM::cuda_runtime
   /** Counts @p bytes that a kernel took for its workspace, less than 0 given back, to memory::peak(). See memory.cc. */
   void count_workspace(std::ptrdiff_t bytes) noexcept;
 
-  /** A stream of its own for one Backend. */
-  void *create_stream();
+  /** A stream of its own for one Backend. Blocks of threads of streams that are @p first come before those of others. */
+  void *create_stream(bool first = false);
   void  destroy_stream(void *stream) noexcept;
   void  synchronize(void *stream);
 
