@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend_names.h"
+#include "kernels/run.h"
+#include "lac/graph/graph_tools.h"
+#include "lac/multigrid/ghost_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+/** @file What one rank does with lists of borders. */
+using namespace PatchFEM;
+
+using RankStepsTest = BackendTest;
+PATCHFEM_INSTANTIATE_BACKENDS(RankStepsTest);
+
+namespace
+{
+  Array<int> integers(const Backend &place, const std::vector<int> &values)
+  {
+    return Array<int>(place, values);
+  }
+
+  std::vector<int> random_integers(const std::size_t n, const int below, const unsigned int seed)
+  {
+    std::mt19937     random(seed);
+    std::vector<int> result(n);
+    for (int &i : result)
+      i = static_cast<int>(random() % below);
+    return result;
+  }
+
+  Adjacency graph_of(const Backend &place, const std::vector<std::vector<int>> &rows, const std::vector<int> &weights)
+  {
+    std::vector<std::int64_t> offsets{0};
+    std::vector<int>          neighbours;
+    for (const std::vector<int> &row : rows)
+    {
+      neighbours.insert(neighbours.end(), row.begin(), row.end());
+      offsets.push_back(static_cast<std::int64_t>(neighbours.size()));
+    }
+    Adjacency result;
+    result.reinit(Array<std::int64_t>(place, offsets), integers(place, neighbours), integers(place, weights));
+    return result;
+  }
+} // namespace
+
+TEST_P(RankStepsTest, DifferentColumnsAreNamedOnce)
+{
+  // Of 7 | 5 1 5 3 | 0 those in the middle.
+  Array<int>       places  = integers(backend(), {-2, -2, -2, -2, -2, -2});
+  const Array<int> columns = integers(backend(), {7, 5, 1, 5, 3, 0});
+  EXPECT_EQ(choose(backend(), [&](auto where) { return of_ranks::distinct_columns(where, columns, 1, 5, 8, places); }),
+            (std::vector<int>{1, 3, 5}));
+  EXPECT_EQ(places.to_vector(), (std::vector<int>{-2, 2, 0, 2, 1, -2}));
+
+  const std::vector<int> many  = random_integers(100000, 5000, 1);
+  const Array<int>       here  = integers(backend(), many);
+  Array<int>             there = integers(backend(), std::vector<int>(many.size(), -1));
+  const std::vector<int> names = choose(backend(), [&](auto where) {
+    return of_ranks::distinct_columns(where, here, 0, static_cast<std::int64_t>(many.size()), 5000, there);
+  });
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(names.size(), std::set<int>(many.begin(), many.end()).size());
+  const std::vector<int> at = there.to_vector();
+  for (std::size_t e = 0; e < many.size(); ++e)
+    ASSERT_EQ(names.at(at[e]), many[e]);
+}
+
+TEST_P(RankStepsTest, RowsAreSorted)
+{
+  // 4 2 9 | | 3 1
+  const Array<std::int64_t> offsets(backend(), std::vector<std::int64_t>{0, 3, 3, 5});
+  const Array<int>          columns = integers(backend(), {4, 2, 9, 3, 1});
+  Array<int>                places(backend(), 5), sorted(backend(), 5);
+  choose(backend(), [&](auto where) { of_ranks::sort_rows(where, offsets, columns, places, sorted.data()); });
+  EXPECT_EQ(sorted.to_vector(), (std::vector<int>{2, 4, 9, 1, 3}));
+  EXPECT_EQ(places.to_vector(), (std::vector<int>{1, 0, 2, 1, 0}));
+
+  std::vector<std::int64_t> starts{0};
+  std::vector<int>          all;
+  std::mt19937              random(2);
+  for (int row = 0; row < 3000; ++row)
+  {
+    std::vector<int> of_row(random() % 70);
+    std::iota(of_row.begin(), of_row.end(), static_cast<int>(random() % 1000));
+    std::shuffle(of_row.begin(), of_row.end(), random);
+    all.insert(all.end(), of_row.begin(), of_row.end());
+    starts.push_back(static_cast<std::int64_t>(all.size()));
+  }
+  Array<int> to(backend(), all.size()), result(backend(), all.size());
+  choose(backend(), [&](auto where) {
+    of_ranks::sort_rows(where, Array<std::int64_t>(backend(), starts), integers(backend(), all), to, result.data());
+  });
+  const std::vector<int> at = to.to_vector(), now = result.to_vector();
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row)
+  {
+    ASSERT_TRUE(std::is_sorted(now.begin() + starts[row], now.begin() + starts[row + 1]));
+    for (std::int64_t e = starts[row]; e < starts[row + 1]; ++e)
+      ASSERT_EQ(now[starts[row] + at[e]], all[e]);
+  }
+}
+
+TEST_P(RankStepsTest, NumbersOfOthersAreFound)
+{
+  const auto distinct = [&](const std::vector<std::int64_t> &values, const std::int64_t limit) {
+    const Array<std::int64_t> here(backend(), values);
+    return choose(backend(), [&](auto where) {
+      return of_ranks::distinct(where, backend(), static_cast<std::int64_t>(values.size()), here.data(), limit);
+    });
+  };
+  const auto local = [&](const std::vector<std::int64_t> &values, const std::vector<std::int64_t> &others) {
+    const Array<std::int64_t> here(backend(), values);
+    Array<int>                result(backend(), values.size());
+    choose(backend(), [&](auto where) {
+      of_ranks::local_numbers(where, backend(), static_cast<std::int64_t>(values.size()), here.data(), others, 100,
+                              result.data());
+    });
+    return result.to_vector();
+  };
+  EXPECT_EQ(distinct({7, -1, 3, 7, 12, 3}, 12), (std::vector<std::int64_t>{3, 7}));
+  EXPECT_TRUE(distinct({}, 12).empty());
+  EXPECT_TRUE(distinct({-1, -1}, 12).empty());
+  EXPECT_EQ(local({7, -1, 3, 7}, {3, 7}), (std::vector<int>{101, -1, 100, 101}));
+
+  const std::vector<int>    few = random_integers(40000, 9000, 3);
+  const std::int64_t        far = std::int64_t(1) << 40;
+  std::vector<std::int64_t> values;
+  for (const int i : few)
+    values.push_back(i % 7 == 0 ? -1 : far + i);
+  const std::vector<std::int64_t> others = distinct(values, far + 9000);
+  std::set<std::int64_t>          expected(values.begin(), values.end());
+  expected.erase(-1);
+  EXPECT_EQ(others, std::vector<std::int64_t>(expected.begin(), expected.end()));
+  const std::vector<int> numbers = local(values, others);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(numbers[i] < 0, values[i] < 0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] >= 0)
+      ASSERT_EQ(others.at(numbers[i] - 100), values[i]);
+}
+
+TEST_P(RankStepsTest, GroupsOfRanksTouchAcross)
+{
+  // Nodes 0 1 | 2 are groups 0 and 1; ghosts 3 4 5 are of groups 2, 3 and none. Edges 0-3 (2), 1-3 (1), 1-4 (5), 2-5 (1).
+  const Adjacency across = graph_of(backend(), {{3}, {3, 4}, {5}}, {2, 1, 5, 1});
+  const Adjacency own    = graph_of(backend(), {{1}, {0}, {}}, {1, 1});
+  const Adjacency result = choose(backend(), [&](auto where) {
+    return graph_tools::between_groups(where, across, integers(backend(), {0, 2, 3}), integers(backend(), {0, 1, 2}),
+                                       integers(backend(), {0, 0, 1, 2, 3, -1}), 4);
+  });
+  EXPECT_EQ(result.offsets().to_vector(), (std::vector<std::int64_t>{0, 2, 2}));
+  EXPECT_EQ(result.neighbours().to_vector(), (std::vector<int>{2, 3}));
+  EXPECT_EQ(result.weights().to_vector(), (std::vector<int>{3, 5}));
+  EXPECT_EQ(choose(backend(), [&](auto where) { return graph_tools::n_cut(where, own, across); }), 1);
+
+  // Groups of 50 nodes, each with edges to 40 of 2000 ghosts, whose groups have 7.
+  constexpr int                      n = 5000, n_ghosts = 2000, n_groups = n / 50, n_all = n_groups + n_ghosts / 7 + 1;
+  std::vector<std::vector<int>>      rows(n);
+  std::vector<int>                   weights, offsets, nodes(n), group;
+  std::map<std::pair<int, int>, int> expected;
+  std::mt19937                       random(4);
+  for (int i = 0; i < n; ++i)
+  {
+    std::set<int> ghosts;
+    while (ghosts.size() < 40)
+      ghosts.insert(static_cast<int>(random() % n_ghosts));
+    for (const int g : ghosts)
+    {
+      rows[i].push_back(n + g);
+      weights.push_back(1 + static_cast<int>(random() % 3));
+      expected[{i / 50, n_groups + g / 7}] += weights.back();
+    }
+    nodes[i] = i;
+    group.push_back(i / 50);
+    if (i % 50 == 0)
+      offsets.push_back(i);
+  }
+  offsets.push_back(n);
+  for (int g = 0; g < n_ghosts; ++g)
+    group.push_back(n_groups + g / 7);
+  const Adjacency                 large  = choose(backend(), [&](auto where) {
+    return graph_tools::between_groups(where, graph_of(backend(), rows, weights), integers(backend(), offsets),
+                                                        integers(backend(), nodes), integers(backend(), group), n_all);
+  });
+  const std::vector<std::int64_t> starts = large.offsets().to_vector();
+  const std::vector<int>          to = large.neighbours().to_vector(), sums = large.weights().to_vector();
+  ASSERT_EQ(to.size(), expected.size());
+  auto edge = expected.begin(); // by group and neighbour, too
+  for (int i = 0; i < n_groups; ++i)
+    for (std::int64_t e = starts[i]; e < starts[i + 1]; ++e, ++edge)
+    {
+      ASSERT_EQ(edge->first, std::pair(i, to[e]));
+      ASSERT_EQ(edge->second, sums[e]);
+    }
+}
