@@ -9,7 +9,9 @@
 #include <patchfem/kernels/peer.h>
 #include <patchfem/kernels/runtime.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <thread>
 #include <type_traits>
@@ -51,8 +53,19 @@ namespace PatchFEM
         if (!failure.empty())
           throw Error(failure);
         check(nccl->group_start());
-        calls(*nccl, comm);
-        complete(nccl->group_end());
+        std::exception_ptr thrown;
+        try
+        {
+          calls(*nccl, comm);
+        }
+        catch (...) // groups are of the thread: one that is left open would take in those of other communicators
+        {
+          thrown = std::current_exception();
+        }
+        const NcclLibrary::Result status = nccl->group_end();
+        if (thrown)
+          std::rethrow_exception(thrown);
+        complete(status);
       }
 
       void check(const NcclLibrary::Result status)
@@ -161,13 +174,14 @@ namespace PatchFEM
                  const std::size_t               bytes)
             : of(of), destinations(destinations), sources(sources), bytes(bytes),
               indices(of.backend, list_of(destinations)), sent(of.backend, n_things(destinations) * bytes),
-              received(of.backend, sources.empty() ? 0 : sources.back().end * bytes)
+              received(of.backend)
         {}
 
         /** Messages travel beside what the back end is given until finish(), which alone knows where ghosts are. */
         void start(const void *const values) override
         {
           gather(values);
+          received.reinit(of.backend, sources.empty() ? 0 : sources.back().end * bytes);
           branch.emplace(of.side);
           branch->run([&](auto where) {
             if constexpr (std::is_same_v<decltype(where), Cuda>)
@@ -243,7 +257,8 @@ namespace PatchFEM
     const Library library = NcclLibrary::find("libnccl.so.2", trouble);
     if (!all_well(trouble))
       return nullptr;
-    if (ranks.maximum(std::int64_t(library->version)) != -ranks.maximum(-std::int64_t(library->version)))
+    const std::vector<int> versions = ranks.all_gather(int(library->version));
+    if (std::count(versions.begin(), versions.end(), versions[0]) < ranks.size())
     {
       reason = "owners of GPUs have different versions of NCCL";
       return nullptr;

@@ -231,6 +231,7 @@ namespace PatchFEM
     std::vector<int> result;
     for (const Destination &destination : destinations)
       result.insert(result.end(), destination.indices.begin(), destination.indices.end());
+    require(result.empty() || result.size() == n_things(destinations), "Only some destinations have indices.");
     return result;
   }
 
@@ -266,7 +267,7 @@ namespace PatchFEM
       const bool        one_machine = ranks.maximum(std::int64_t(ranks.machine())) == 0; // the first rank of each
       const bool        by_peer = name.empty() ? one_machine : name == "peer", shared = share_a_device(ranks, backend);
       const std::string have_one = "ranks have the same GPU, which backend_of_ranks() would let one of them own";
-      if (shared && ranks.rank() == 0)
+      if (shared && name.empty() && ranks.rank() == 0)
         std::cerr << "PatchFEM: Slower than need be: " << have_one << ".\n";
       std::string reason;
       if (name != "mpi")

@@ -140,7 +140,8 @@ namespace PatchFEM
         sources.push_back({rank, first, static_cast<int>(offsets.back())});
     }
     Array<int> received(place, offsets.back());
-    nodes.exchange(place, destinations, sources, sizeof(int))->run(sent.data(), received.data());
+    const auto exchange = nodes.exchange(place, destinations, sources, sizeof(int)); // until all of it has run
+    exchange->run(sent.data(), received.data());
 
     const std::vector<int> new_numbers = numbers.add(std::move(all_named));
     for (const Source &source : sources)

@@ -12,7 +12,6 @@ namespace PatchFEM
   {
     /** A column of an aggregate's modes that is shorter than this part of what it was depends on the others. */
     constexpr double drop_tolerance = 1e-10;
-
   } // namespace
 
   void TentativeProlongator::compute(const AggregateLists &aggregates,

@@ -39,7 +39,7 @@ namespace PatchFEM
     const Backend &backend() const { return node_offsets.backend(); }
     int            n_nodes() const { return static_cast<int>(node_offsets.size()) - 1; }
     std::int64_t   n_ends() const { return static_cast<std::int64_t>(node_neighbours.size()); }
-    std::int64_t   n_edges() const { return n_ends() / 2; } ///< each is there from both ends
+    std::int64_t   n_edges() const { return n_ends() / 2; } ///< of a graph that has each from both ends
     std::size_t    memory_consumption() const
     {
       return memory_consumption_of(node_offsets, node_neighbours, edge_weights);

@@ -50,7 +50,7 @@ namespace PatchFEM
     }
     bool             stretched() const { return !edges.offsets().empty(); }
     const Adjacency &short_edges() const { return edges; }
-    const Adjacency &short_edges_across() const { return edges_across; } ///< without nodes if there is one rank
+    const Adjacency &short_edges_across() const { return edges_across; } ///< empty if there is one rank
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
