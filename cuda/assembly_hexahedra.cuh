@@ -26,6 +26,16 @@
  *
  * Blocks stay and take one patch after the other, so that the first cells of the next are mapped while the rows of this
  * one are written.
+ *
+ * Elasticity in double precision keeps the pipeline of fast memory busy for 446 of the 611 clocks of a multiprocessor
+ * that an H200 takes for a cell and its 1.9 integrations, in wavefronts of at most 128 bytes, about
+ *   233  adding to sums: 72 would do for 8 rows of 8 blocks, read and written, but lanes meet in the same banks by chance
+ *    71  reading records: a lane's 18 numbers of each product, however many lanes share them
+ *    33  reading finished rows and clearing them
+ *    54  writing records, and the rest of reading them
+ *    55  to and from far memory
+ * Registers must not spill, since fast memory leaves little of the first-level cache: nine words of them, loaded back in
+ * map(), cost a tenth of the rate.
  */
 namespace PatchFEM::kernels
 {
