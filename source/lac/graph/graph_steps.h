@@ -375,51 +375,71 @@ namespace PatchFEM::graph_tools
           const double *const x       = at.points + i * at.width;
           double *const       to      = result + i * width;
           const int           row     = static_cast<int>(i);
-          double              K[3][3] = {}, S[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
+          double              K[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
           double              first[3] = {}, first_size[3] = {};
-          for (int k = 0; k < A.row_lengths[row]; ++k)
-          {
-            const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
-            double              coupling = 0.;
-            for (int c = 0; c < A.block_rows; ++c)
-              coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
+          const auto          for_neighbours = [&](const auto &function) { // (coupling, vector to the neighbour)
+            for (int k = 0; k < A.row_lengths[row]; ++k)
+            {
+                       const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
+                       double              coupling = 0.;
+                       for (int c = 0; c < A.block_rows; ++c)
+                coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
+              function(coupling, y[0] - x[0], dim > 1 ? y[1] - x[1] : 0., dim > 2 ? y[2] - x[2] : 0.);
+            }
+          };
+          for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
+            const double r[3] = {r_0, r_1, r_2};
             sum_of_row += coupling;
             size += std::fabs(coupling);
-            for (int a = 0; a < dim; ++a)
+            for (int a = 0; a < 3; ++a)
             {
-              first[a] += coupling * (y[a] - x[a]);
-              first_size[a] += std::fabs(coupling * (y[a] - x[a]));
-              for (int b = 0; b < dim; ++b)
-              {
-                const double moment = (y[a] - x[a]) * (y[b] - x[b]);
-                K[a][b] += coupling * moment;
-                S[a][b] += std::fabs(coupling) * moment;
-              }
+              const double moment = coupling * r[a];
+              first[a] += moment;
+              first_size[a] += std::fabs(moment);
+              for (int b = 0; b <= a; ++b)
+                K[a][b] += moment * r[b];
             }
-          }
+          });
           for (int a = 0; a < dim; ++a)
             trace += K[a][a];
           for (int a = 0; a < dim; ++a)
-            for (int b = 0; b < dim; ++b)
-              K[a][b] = trace < 0. ? -K[a][b] : K[a][b];
-          diagonalise(dim, K, V);
-          int    strong = 0;
-          double least  = K[0][0];
-          for (int a = 1; a < dim; ++a)
-          {
-            least  = K[a][a] < least ? K[a][a] : least;
-            strong = K[a][a] > K[strong][strong] ? a : strong;
-          }
-          const double most         = K[strong][strong];
-          double       of_all_signs = 0.; // what K is along its strong direction if nothing cancels
-          for (int a = 0; a < dim; ++a)
-            for (int b = 0; b < dim; ++b)
-              of_all_signs += V[a][strong] * S[a][b] * V[b][strong];
+            for (int b = 0; b <= a; ++b)
+              K[a][b] = K[b][a] = trace < 0. ? -K[a][b] : K[a][b];
           bool tells = std::fabs(sum_of_row) < 1e-2 * size;
           for (int a = 0; a < dim; ++a)
             tells = tells && std::fabs(first[a]) <= 0.1 * first_size[a];
-          const bool counts_here =
-              tells && most > 0.5 * of_all_signs && least > -1e-2 * most && most > least_anisotropy * least;
+          // Of most rows Gershgorin's discs tell that eigenvalues are alike.
+          double from_disc = K[0][0], to_disc = 0.;
+          for (int a = 0; a < dim; ++a)
+          {
+            double radius = 0.;
+            for (int b = 0; b < dim; ++b)
+              radius += a == b ? 0. : std::fabs(K[a][b]);
+            from_disc = K[a][a] - radius < from_disc ? K[a][a] - radius : from_disc;
+            to_disc   = K[a][a] + radius > to_disc ? K[a][a] + radius : to_disc;
+          }
+          bool   counts_here = tells && to_disc > least_anisotropy * from_disc;
+          double most        = 0.;
+          if (counts_here)
+          {
+            diagonalise(dim, K, V);
+            int    strong = 0;
+            double least  = K[0][0];
+            for (int a = 1; a < dim; ++a)
+            {
+              least  = K[a][a] < least ? K[a][a] : least;
+              strong = K[a][a] > K[strong][strong] ? a : strong;
+            }
+            most                = K[strong][strong];
+            double of_all_signs = 0.; // what K is along its strong direction if nothing cancels
+            for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
+              double along = V[0][strong] * r_0;
+              along += dim > 1 ? V[1][strong] * r_1 : 0.;
+              along += dim > 2 ? V[2][strong] * r_2 : 0.;
+              of_all_signs += std::fabs(coupling) * along * along;
+            });
+            counts_here = most > 0.5 * of_all_signs && least > -1e-2 * most && most > least_anisotropy * least;
+          }
           counts[i] = counts_here ? anisotropic : tells ? isotropic : silent;
           for (int a = 0; a < dim; ++a)
             to[a] = x[a];
