@@ -431,7 +431,11 @@ namespace PatchFEM
     const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;
     const Array<int> &aggregate_of_node = of_ranks ? of_ranks->aggregate_of_node : aggregates.aggregate_of_node();
     multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
-    Array<Number> P_values(place, whole.columns.size() * nc * nm);
+    Array<Number> P_values;
+    if (folded)
+      P_values.reinit(place, whole.columns.size() * nc * nm);
+    else
+      P_values = memory_of_P();
     {
       // Half as many bytes to read 27 times where Q comes in single precision.
       Array<Number> copy;
@@ -462,7 +466,7 @@ namespace PatchFEM
       modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, folded);
     if (folded)
     {
-      Array<Number> kept(place, P_pattern.columns.size() * nc * nm);
+      Array<Number> kept = memory_of_P();
       multigrid::fold_blocks(where, whole_pattern, P_pattern, aggregate_of_node,
                              nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, P_values, kept);
       P_values.swap(kept);
@@ -479,10 +483,10 @@ namespace PatchFEM
                                                const SlicedEllpackMatrix<Number> &A,
                                                const LinearEmbedding             &embedding)
   {
-    const Backend &place = A.backend();
-    const int      nc    = R.block_columns();
-    Array<Number>  P_values(place, P_pattern.columns.size() * nc * nc); // with rows of ghosts behind
-    Array<int>     dropped(place, embedding.n_vertices());              // constrained components of vertices
+    const Backend &place    = A.backend();
+    const int      nc       = R.block_columns();
+    Array<Number>  P_values = memory_of_P();               // with rows of ghosts behind
+    Array<int>     dropped(place, embedding.n_vertices()); // constrained components of vertices
     const auto     n_own = static_cast<std::int64_t>(embedding.values.size());
     if constexpr (std::is_same<Number, double>::value)
     {
@@ -552,16 +556,6 @@ namespace PatchFEM
         fetch_product();
       compute_rows(A, all, rows);
     }
-    const SlicedEllpackView<Number> sliced = P.view(), C = coarse.view();
-    for_blocks(place, sliced, all.P_width, [=] PATCHFEM_DEVICE(const int row, const int p) {
-      const std::int64_t begin = pattern.row_offsets[row];
-      const int          pitch = static_cast<int>(pattern.row_offsets[row + 1] - begin) * nm;
-      const Number      *block = values + begin * (nc * nm) + p * nm;
-      Number            *to    = sliced.values + sliced.value_index(row, p, 0, 0);
-      for (int a = 0; a < nc; ++a)
-        for (int m = 0; m < nm; ++m, to += sliced.slice_height)
-          *to = block[a * pitch + m];
-    });
     if (!by_rows && (stretch_entries > 0 || nodes != nullptr))
     {
       coarse = Number(0);
@@ -583,6 +577,8 @@ namespace PatchFEM
         launch(place, [&](const Here here) { kernels::coarse_matrix(here, all, rows); });
       }
     }
+    fill_prolongator(where, P_values, product);
+    const SlicedEllpackView<Number> C = coarse.view();
     for_blocks(place, C, C_width, [=, dropped = dropped_modes.data()] PATCHFEM_DEVICE(const int i, const int p) {
       const int column = C.column(i, p);
       if (column == i)
@@ -601,6 +597,50 @@ namespace PatchFEM
             C.values[C.value_index(i, p, m, c)] = C.values[C.value_index(column, q, c, m)];
       }
     });
+  }
+
+  template <typename Number>
+  template <typename Where>
+  void SmoothedAggregation<Number>::fill_prolongator(Where, Array<Number> &P_values, Array<Number> &buffer)
+  {
+    const Backend &place = R.backend();
+    const int      nc = R.block_columns(), nm = R.block_rows();
+    const bool     in_place = P.n_stored_elements() == 0; // else P is new, made by rows, and has memory of its own
+    if (in_place)
+      P.swap_values(P_values);
+    const SlicedEllpackView<Number> to   = P.view();
+    const SparsityView              from = P_pattern.view();
+    const int                       h = to.slice_height, width = P_pattern.width;
+    const int                       step = in_place ? std::max(stretch_rows / h, 1) * h : to.n_rows;
+    // Slices have room for their longest rows, so that none begins before its first row does: the last ones move first.
+    for (int end = to.n_rows, first; end > 0; end = first)
+    {
+      first                    = (end - 1) / step * step;
+      const std::int64_t begin = first == 0 ? 0 : P_pattern.offsets.read(first);
+      if (in_place)
+      {
+        const bool        to_end = end == P_pattern.n_rows && of_ranks == nullptr;
+        const std::size_t n      = (to_end ? P_pattern.columns.size() : P_pattern.offsets.read(end)) - begin;
+        if (buffer.size() < n * nc * nm)
+          buffer.reinit(place, n * nc * nm);
+        memory::copy(place, buffer.data(), place, to.values + begin * nc * nm, n * nc * nm * sizeof(Number));
+      }
+      const int n_slices = (end - first + h - 1) / h;
+      for_all(place, std::int64_t(n_slices) * h * width,
+              [=, values = in_place ? buffer.data() : P_values.data()] PATCHFEM_DEVICE(const std::int64_t index) {
+                const int row = first + static_cast<int>(index / h / width * h + index % h);
+                const int p   = static_cast<int>(index / h % width);
+                if (p >= to.slice_width(row / h))
+                  return;
+                const std::int64_t row_begin = row < end ? from.row_offsets[row] : 0;
+                const int          length    = row < end ? static_cast<int>(from.row_offsets[row + 1] - row_begin) : 0;
+                const Number      *block     = values + (row_begin - begin) * (nc * nm) + p * nm;
+                Number            *out       = to.values + to.value_index(row, p, 0, 0);
+                for (int a = 0; a < nc; ++a)
+                  for (int m = 0; m < nm; ++m, out += h)
+                    *out = p < length ? block[a * length * nm + m] : Number(0);
+              });
+    }
   }
 
   template <typename Number>

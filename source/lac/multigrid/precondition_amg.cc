@@ -342,11 +342,11 @@ namespace PatchFEM
     const double       n_nodes = pattern.n_rows, n_dofs = double(pattern.scalar_rows());
     // First there is the graph of the nodes, with positions and short edges. Rows of the prolongator have six or seven
     // blocks, and it is stored with its transpose; those of its product with the matrix up to twenty, whose values are
-    // there in stretches, beside a second copy of the prolongator's, and before them rows of the patterns whose lengths
-    // are not known. Coarser levels add a few per cent, or with small aggregates as much as the finest.
+    // there in stretches, and before them rows of the patterns whose lengths are not known. Coarser levels add a few per
+    // cent, or with small aggregates as much as the finest.
     const double block = pattern.block_rows * n_modes * size + 4., modes = 16. * n_modes * n_dofs;
     const auto   stretch = double(SmoothedAggregation<Number>::stretch_bytes(pattern.n_entries() * size));
-    const double product = std::min(20. * n_nodes * block, stretch) + 7. * n_nodes * block;
+    const double product = std::min(20. * n_nodes * block, stretch);
     const double kept    = n_nodes * (14. * block + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
     const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;
     double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));

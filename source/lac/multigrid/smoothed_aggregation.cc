@@ -161,6 +161,7 @@ namespace PatchFEM
     {
       check();
       P.reinit(place, P_pattern.view(), n_components, n_modes);
+      P_size = P.n_stored_elements();
       coarse.reinit(place, pattern.view(), n_modes, n_modes);
       return;
     }
@@ -174,6 +175,7 @@ namespace PatchFEM
     const auto coarse_nodes =
         std::make_shared<const Partitioner>(nodes.shared_communicator(), pattern.n_rows, std::move(ghosts));
     P.reinit(place, renumbered(P_pattern, nodes.n_owned(), final_numbers, n_columns).view(), n_components, n_modes);
+    P_size = P.n_stored_elements();
     coarse.reinit(place, renumbered(pattern, pattern.n_rows, final_numbers, n_columns).view(), n_modes, n_modes);
     P.set_partitioner(coarse_nodes);
     coarse.set_partitioner(coarse_nodes);
@@ -240,6 +242,19 @@ namespace PatchFEM
       R_width = transposed.width;
     }
     finish_patterns(A);
+  }
+
+  template <typename Number>
+  Array<Number> SmoothedAggregation<Number>::memory_of_P()
+  {
+    const Backend    &place  = R.backend();
+    const std::size_t n_rows = P_pattern.columns.size() * R.block_rows() * R.block_columns();
+    Array<Number>     result(place);
+    if (complete)
+      P.swap_values(result);
+    if (result.size() < std::max(n_rows, P_size))
+      result.reinit(place, std::max(n_rows, P_size));
+    return result;
   }
 
   template <typename Number>

@@ -93,6 +93,9 @@ namespace PatchFEM
     /** What kernels see. The values may be written through it, except those of padding. */
     SlicedEllpackView<Number> view() const;
 
+    /** Exchanges the array of values for @p other: memory for who makes values elsewhere before they come to stand here. */
+    void swap_values(Array<Number> &other) { values.swap(other); }
+
     /** Slices whose columns are also known by 16-bit steps; counted on the host, for measurements. */
     int n_short_slices() const;
 

@@ -67,8 +67,8 @@ namespace PatchFEM
    * more than twice as long. prolongator() and coarse_matrix() are there after compute() then.
    *
    * Otherwise A P is never stored whole: its rows are computed in stretches of stretch_bytes(), and each is added to the
-   * coarse matrix before the next: short ones fill a device less well. While compute() runs there is a second copy of P's
-   * values, row by row, which is what products read.
+   * coarse matrix before the next: short ones fill a device less well. Products read P's values row by row; these stand in
+   * the memory of P until the products are done (where blocks are folded, in memory of their own).
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
@@ -109,6 +109,10 @@ namespace PatchFEM
     template <typename Where>
     void multiply(Where, const SlicedEllpackMatrix<Number> &A, Array<Number> &P_values, const Array<int> &dropped);
 
+    /** Puts P's values from scalar rows, with rows of ghosts behind, into slices in the same memory; by way of @p buffer. */
+    template <typename Where>
+    void fill_prolongator(Where, Array<Number> &P_values, Array<Number> &buffer);
+
     const SlicedEllpackMatrix<Number> &prolongator() const { return P; }
     const SlicedEllpackMatrix<Number> &restrictor() const { return R; }
     const SlicedEllpackMatrix<Number> &coarse_matrix() const { return coarse; }
@@ -138,11 +142,15 @@ namespace PatchFEM
     int                         C_width         = 0;
     int                         stretch         = 0;
     int                         stretch_rows    = 0;
+    std::size_t                 P_size          = 0; ///< numbers in the slices of P
     int                         n_in_stretches  = 0; ///< rows; those behind them, of several ranks, are one more
     std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
     Array<double>               omega;
 
     kernels::ProductRows product_rows(const SlicedEllpackMatrix<Number> &A) const;
+
+    /** Memory for all values of P_pattern, which is P's. */
+    Array<Number> memory_of_P();
 
     void compute_rows(const SlicedEllpackMatrix<Number>     &A,
                       const kernels::CoarseningView<Number> &view,
