@@ -64,10 +64,15 @@ namespace PatchFEM::cuda_runtime
            cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess && pools != 0;
   }
 
-  std::string device_name()
+  void make_context(const int device)
+  {
+    PATCHFEM_CUDA_CHECK(cudaSetDevice(device));
+  }
+
+  std::string device_name(const int device)
   {
     cudaDeviceProp properties;
-    PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, current_device()));
+    PATCHFEM_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
     return properties.name;
   }
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <future>
 #include <iterator>
 #include <string_view>
 
@@ -28,17 +30,52 @@ namespace PatchFEM
     }
 
 #ifdef PATCHFEM_WITH_CUDA
-    /** What all handles on CUDA denote, made by the first. */
-    struct Device
+    int chosen_device = -1; ///< by Backend::choose_cuda_device()
+
+    /**
+     * What all handles on CUDA denote, made by the first. Its context takes 0.3 to 1 s, in which programs read meshes: a
+     * thread makes it, and who needs it first waits, and gets the Error if there is one.
+     */
+    class Device
     {
-      int   number = cuda_runtime::current_device();
-      void *stream = cuda_runtime::create_stream();
+    public:
+      const int number = chosen_device >= 0 ? chosen_device : cuda_runtime::current_device();
+
+      void *stream() const
+      {
+        void *const result = made.get();
+        cuda_runtime::use_device(number);
+        return result;
+      }
+      void wait() const { made.wait(); }
+
+    private:
+      void *make() const
+      {
+        try
+        {
+          cuda_runtime::make_context(number);
+          return cuda_runtime::create_stream();
+        }
+        catch (const Error &error)
+        {
+          throw Error(text_of(cuda_runtime::device_uuid(number),
+                              ", which is to be the back end 'cuda', cannot be used. ", error.what()));
+        }
+      }
+
+      std::shared_future<void *> made = std::async(std::launch::async, [this] { return make(); }).share();
     };
 
     const Device &device()
     {
-      // Never destroyed: arrays with static lifetime may outlive every other static object.
-      static const Device *const object = new Device;
+      // Never destroyed: arrays with static lifetime may outlive every other static object. But a process does not end
+      // while a context is made.
+      static const Device *const object = [] {
+        static const Device *const made = new Device;
+        std::atexit([] { made->wait(); });
+        return made;
+      }();
       return *object;
     }
 #endif
@@ -68,8 +105,8 @@ namespace PatchFEM
   std::string Backend::device_name() const
   {
 #ifdef PATCHFEM_WITH_CUDA
-    if (stream() != nullptr)
-      return cuda_runtime::device_name();
+    if (place == BackendKind::cuda)
+      return cuda_runtime::device_name(device().number);
 #endif
     const std::string model = system_entry("/proc/cpuinfo", "model name");
     return model.empty() ? "unknown processor" : model;
@@ -79,7 +116,7 @@ namespace PatchFEM
   {
 #ifdef PATCHFEM_WITH_CUDA
     if (place == BackendKind::cuda)
-      cuda_runtime::synchronize(device().stream);
+      cuda_runtime::synchronize(stream());
 #endif
   }
 
@@ -107,10 +144,7 @@ namespace PatchFEM
   {
 #ifdef PATCHFEM_WITH_CUDA
     if (place == BackendKind::cuda)
-    {
-      cuda_runtime::use_device(device().number);
-      return device().stream;
-    }
+      return device().stream();
 #endif
     return nullptr;
   }
@@ -138,7 +172,7 @@ namespace PatchFEM
   void Backend::choose_cuda_device([[maybe_unused]] const int number)
   {
 #ifdef PATCHFEM_WITH_CUDA
-    cuda_runtime::use_device(number);
+    chosen_device = number;
 #endif
   }
 } // namespace PatchFEM

@@ -39,8 +39,9 @@ namespace PatchFEM
 
   /**
    * A handle to one place where arrays live and kernels run. Handles of one kind are equal and denote the same place;
-   * on CUDA that is one stream of this process on the device that was current when the first handle was made. Work
-   * given to it from any thread runs there in the order given, and makes its device that thread's current one.
+   * on CUDA that is one stream of this process on the device that was chosen or current when the first handle was made,
+   * by a thread of its own: who needs it first waits, and gets the Error where the device cannot be used. Work given to it
+   * from any thread runs there in the order given, and makes its device that thread's current one.
    *
    * Threads may share a Backend and what is only looked at: arrays, patterns, views, sizes. Vectors, matrices,
    * preconditioners and solvers have workspaces behind their const products and sums: each is used by one thread at a
@@ -67,7 +68,7 @@ namespace PatchFEM
     /** `host`, `cuda` or `emulated_device`. */
     std::string name() const;
 
-    /** The processor's or the GPU's name, as the system gives it. */
+    /** The processor's or the GPU's name, as the system gives it; waits for neither. */
     std::string device_name() const;
 
     /** Waits until all work given to this back end is done, and throws Error if any of it failed. */

@@ -9,8 +9,8 @@
  * @file
  * What the classes need of the CUDA run time, without its header. Defined in cuda/runtime.cu; only used where
  * PATCHFEM_WITH_CUDA is defined. Failures throw Error with CUDA's own description. All of it is about the current device
- * of the calling thread. That of the first Backend on CUDA, which cudaSetDevice() or CUDA_VISIBLE_DEVICES has chosen, is
- * the device of all of them; they make it current in threads from which they are used.
+ * of the calling thread. That of the first Backend on CUDA, which Backend::choose_cuda_device(), cudaSetDevice() or
+ * CUDA_VISIBLE_DEVICES has chosen, is the device of all of them; they make it current in threads from which they are used.
  */
 namespace PatchFEM::cuda_runtime
 {
@@ -19,8 +19,9 @@ namespace PatchFEM::cuda_runtime
   int  current_device();
   /** Does not throw, so that memory can be given back: what is asked of the device next reports a failure. */
   void        use_device(int device) noexcept;
-  std::string device_name();
-  std::string device_uuid(int device); ///< without a context there
+  void        make_context(int device); ///< makes it current as well
+  std::string device_name(int device);  ///< without a context there
+  std::string device_uuid(int device);  ///< the same
   std::size_t shared_memory_per_block();
   std::size_t free_memory();
 

@@ -22,13 +22,21 @@ namespace PatchFEM
   {
     constexpr char separator[] = " | ";
 
+#ifdef PATCHFEM_WITH_CUDA
+    cuda_runtime::DeviceProperties properties(const Backend &backend)
+    {
+      backend.stream(); // makes its device the current one
+      return cuda_runtime::device_properties();
+    }
+#endif
+
     /** What rates depend on before all else. */
     std::string device_key(const Backend &backend)
     {
       std::string result = backend.name() + separator + backend.device_name() + separator;
 #ifdef PATCHFEM_WITH_CUDA
       if (backend.kind() == BackendKind::cuda)
-        return result + cuda_runtime::device_properties().versions + separator;
+        return result + properties(backend).versions + separator;
 #endif
       return result + std::to_string(omp_get_max_threads()) + " threads" + separator;
     }
@@ -70,7 +78,7 @@ namespace PatchFEM
 #ifdef PATCHFEM_WITH_CUDA
     if (backend.kind() == BackendKind::cuda)
     {
-      const cuda_runtime::DeviceProperties device = cuda_runtime::device_properties();
+      const cuda_runtime::DeviceProperties device = properties(backend);
       result                                      = {device.cache, 64., true, device.rate, device.n_processors};
     }
 #endif
