@@ -384,6 +384,8 @@ namespace
     bool                    verified = false;
     const int               failed   = run([&]() {
       const Backend backend = backend_of_ranks(settings.backend, MPI_COMM_WORLD);
+      if (backend.group() != nullptr)
+        backend.group()->connect();
       if (ranks->rank() == 0)
       {
         report = std::make_unique<Report>("scaling", backend.device_name());

@@ -12,6 +12,7 @@
 #include <deal.II/dofs/dof_tools.h>
 
 #include <iostream>
+#include <utility>
 
 namespace PatchFEM
 {
@@ -339,13 +340,18 @@ namespace PatchFEM
     const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
     const bool         several = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
     const Backend      backend = choose_backend(name, parameters.solver, precision, communicator);
-    if (backend.group() != nullptr && dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
-      std::cout << "Devices: " << backend.group()->description() << std::endl;
     require(!several || parameters.general.export_system.empty(),
             "The entry Export system writes the matrix of one process; run one.");
     require(!several || !parameters.output.aggregates, "Output/Aggregates shows those of one process; run one.");
-    return [backend, several, &precision, &parameters, &report, &progress](
-               const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
+    return [backend, several, &precision, &parameters, &report, &progress, communicator,
+            first = true](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
+                          SolutionVector &solution) mutable {
+      if (std::exchange(first, false) && backend.group() != nullptr)
+      {
+        backend.group()->connect();
+        if (dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
+          std::cout << "Devices: " << backend.group()->description() << std::endl;
+      }
       const SolverChoice choice = choose_solver(parameters.solver, parameters.assembly, precision,
                                                 physics.n_components(), discretisation.dof_handler->n_dofs());
       const std::string &chosen = choice.parameters.preconditioner;

@@ -475,6 +475,7 @@ namespace PatchFEM
     require(tables->ranks.communicator != nullptr &&
                 tables->ranks.communicator->size() == static_cast<int>(group.group_of().size()),
             "Ranks that share a device need one mesh that is distributed to all of them, and this one is not.");
+    group.connect();
     if (group.groups().size() == group.group_of().size()) // each rank has a device
     {
       all = tables;

@@ -128,7 +128,7 @@ namespace PatchFEM
                    const std::vector<int> &machines,
                    const Backend          &backend,
                    const std::string      &what)
-          : division(division), own(part(*all, division.group_of[all->rank()]))
+          : backend(backend), all(all), division(division), own(part(*all, division.group_of[all->rank()]))
       {
         const int n_groups = static_cast<int>(division.groups.size());
         if (n_groups > 1)
@@ -145,15 +145,6 @@ namespace PatchFEM
                        plural(n_groups), ", owned by rank", plural(n_groups));
         for (const Share &share : division.groups)
           text += (&share == &division.groups.front() ? " " : ", ") + std::to_string(share.ranks.front());
-        all->together([&] {
-          if (all_owners == nullptr || backend.kind() != BackendKind::cuda)
-            return;
-          const auto transport = transport_of(*all_owners, backend);
-          text += ", which exchange by " + transport->name() +
-                  (transport->reason.empty() ? "" : " since " + transport->reason);
-        });
-        if (division.n_idle > 0)
-          text += text_of("; ", division.n_idle, division.n_idle > 1 ? " others are" : " other is", " idle");
 
         own->together([&] { most_window_bytes = number_from_environment("PATCHFEM_WINDOW_BYTES", SIZE_MAX); });
         CPU_ZERO(&of_rank);
@@ -168,7 +159,29 @@ namespace PatchFEM
       std::shared_ptr<const Communicator> owners() const override { return all_owners; }
       const std::vector<Share>           &groups() const override { return division.groups; }
       const std::vector<int>             &group_of() const override { return division.group_of; }
-      std::string                         description() const override { return text; }
+
+      void connect() const override
+      {
+        all->together([&] { backend.stream(); });
+        all->together([&] {
+          if (all_owners != nullptr && backend.kind() == BackendKind::cuda)
+            transport_of(*all_owners, backend);
+        });
+      }
+
+      std::string description() const override
+      {
+        std::string result = text;
+        if (all_owners != nullptr && all_owners->device_transport != nullptr)
+        {
+          const Transport &transport = *all_owners->device_transport;
+          result += ", which exchange by " + transport.name() +
+                    (transport.reason.empty() ? "" : " since " + transport.reason);
+        }
+        if (division.n_idle > 0)
+          result += text_of("; ", division.n_idle, division.n_idle > 1 ? " others are" : " other is", " idle");
+        return result;
+      }
 
       using RankGroup::collect, RankGroup::deal, RankGroup::tell;
 
@@ -341,6 +354,9 @@ namespace PatchFEM
         omp_set_num_threads(n);
 #endif
       }
+
+      const Backend backend; ///< of this rank alone
+      const Shared  all;
 
       Division    division;
       Shared      own, all_owners;

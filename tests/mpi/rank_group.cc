@@ -73,6 +73,8 @@ namespace
       EXPECT_EQ(backend.kind(), group.owns() ? BackendKind::emulated_device : BackendKind::host);
       EXPECT_EQ(group.owners() != nullptr, group.owns() && n_groups > 1);
       EXPECT_EQ(group.description().find("idle") != std::string::npos, n_devices > n) << group.description();
+      group.connect(); // which emulated devices need not
+      EXPECT_EQ(group.description().find("exchange by"), std::string::npos) << group.description();
     }
   }
 

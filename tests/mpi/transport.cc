@@ -159,6 +159,8 @@ namespace
     if (const char *const wanted = std::getenv("PATCHFEM_TRANSPORT"); wanted != nullptr && name == "cuda")
     {
       EXPECT_EQ(transport_of(*on.ranks, on.backend)->name(), wanted);
+      const std::string said = on.backend.group()->description();
+      EXPECT_NE(said.find(text_of("exchange by ", wanted)), std::string::npos) << said;
     }
     check_sums(on);
     check_graph(on);

@@ -159,7 +159,13 @@ namespace PatchFEM
     };
     const HandOver &hand_over() const { return handed; }
 
-    /** In one line, how all ranks share which devices. */
+    /**
+     * Of all ranks, collective: makes what owners exchange by, if that is not there yet. It waits for the contexts of
+     * devices, which are made while ranks do other things, and what goes wrong there on one rank all throw.
+     */
+    virtual void connect() const = 0;
+
+    /** In one line, how all ranks share which devices and, once they are connected, exchange. */
     virtual std::string description() const = 0;
 
   protected:
