@@ -64,24 +64,32 @@ namespace PatchFEM::kernels
       int l = 0;
       while (l + 1 < all.n_links && all.links[l + 1].first_block <= block)
         ++l;
-      const PeerLink      link = all.links[l];
-      const unsigned int  own  = block - link.first_block;
-      const std::uint32_t now  = link.count[own] + 1;
+      const PeerLink      link  = all.links[l];
+      const unsigned int  own   = block - link.first_block;
+      const std::uint32_t now   = link.count[own] + 1;
+      const unsigned int  n     = static_cast<unsigned int>(link.end - link.begin) * words,
+                         stride = link.n_blocks * block_size;
+      unsigned int k            = own * block_size + threadIdx.x;
+      const auto   value        = [&] {
+        return indices == nullptr
+                            ? values[static_cast<std::int64_t>(link.begin) * words + k]
+                            : values[static_cast<std::int64_t>(indices[link.begin + k / words]) * words + k % words];
+      };
+      Word first{}; // of short messages there is no other, and it is read while the inbox is waited for
+      if (puts && k < n)
+        first = value();
       if (threadIdx.x == 0)
         wait_for(link.awaited + own, puts ? now - 2 : now, link.rank, patience);
       __syncthreads();
-      Word *const        inbox  = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
-      const unsigned int n      = static_cast<unsigned int>(link.end - link.begin) * words,
-                         stride = link.n_blocks * block_size;
-      for (unsigned int k = own * block_size + threadIdx.x; k < n; k += stride)
+      Word *const inbox = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
+      if (puts && k < n)
       {
-        if (puts && indices == nullptr)
-          inbox[k] = values[static_cast<std::int64_t>(link.begin) * words + k];
-        else if (puts)
-          inbox[k] = values[static_cast<std::int64_t>(indices[link.begin + k / words]) * words + k % words];
-        else // written by others: past the first-level cache
-          ghosts[static_cast<std::int64_t>(link.begin) * words + k] = __ldcg(inbox + k);
+        inbox[k] = first;
+        for (k += stride; k < n; k += stride)
+          inbox[k] = value();
       }
+      for (; !puts && k < n; k += stride) // written by others: past the first-level cache
+        ghosts[static_cast<std::int64_t>(link.begin) * words + k] = __ldcg(inbox + k);
       // What the threads of a block have written is ordered by the barrier before what the first one releases then.
       __syncthreads();
       if (threadIdx.x > 0)
