@@ -161,7 +161,8 @@ namespace PatchFEM
       {
         SharedArena::Place place;
         Layout             layout;
-        std::size_t        begin; ///< of what comes from the other, in the inbox
+        std::size_t        begin;                  ///< of what comes from the other, in the inbox
+        int                n_sent, n_expected = 0; ///< things that go to the other, and come from it
       };
 
       struct Puts : Exchange
@@ -185,17 +186,27 @@ namespace PatchFEM
             backend.synchronize();
           });
 
-          std::map<int, std::vector<Told>> told;
+          std::map<int, std::vector<Told>> own_told;
           for (const Destination &destination : destinations)
-            told[destination.rank] = {{place, layout, 0}};
+            own_told[destination.rank] = {{place, layout, 0, destination.size()}};
           for (const Source &source : sources)
-            told[source.rank] = {{place, layout, source.begin * bytes}};
-          told = of.ranks.exchange(told); // none puts anything here before all flags are 0
+          {
+            std::vector<Told> &to = own_told[source.rank];
+            to = {{place, layout, source.begin * bytes, to.empty() ? 0 : to[0].n_sent, source.end - source.begin}};
+          }
+          const auto told = of.ranks.exchange(own_told); // none puts anything here before all flags are 0
 
           const auto flag = [](char *const base, const std::size_t offset, const int rank) {
             return reinterpret_cast<std::uint32_t *>(base + offset + rank * flag_bytes);
           };
           of.ranks.together([&] {
+            for (int rank = 0; rank < n_ranks; ++rank)
+            {
+              const int n_expected = own_told.count(rank) > 0 ? own_told.at(rank)[0].n_expected : 0,
+                        n_sent     = told.count(rank) > 0 ? told.at(rank)[0].n_sent : 0;
+              require(n_sent == n_expected, "Owner ", own, " of GPUs, counted from 0, expects ", n_expected,
+                      " things of owner ", rank, ", which sends ", n_sent, '.');
+            }
             std::vector<PeerLink> to, from;
             const auto add = [&](std::vector<PeerLink> &links, const int rank, const int begin, const int end) {
               const Told &other = told.at(rank)[0];
