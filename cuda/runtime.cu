@@ -161,6 +161,7 @@ namespace PatchFEM::cuda_runtime
         if (const auto now = Clock::now(); now - looked > now_and_then)
         {
           looked = now;
+          cudaGetLastError(); // not what calls of a library are to find
           look_while_waiting(std::chrono::duration<double>(now - begin).count());
         }
       cudaGetLastError(); // that it was not ready is no error; others are said once more
