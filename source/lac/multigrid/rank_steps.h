@@ -126,7 +126,6 @@ namespace PatchFEM::of_ranks
     for_all(place, n, [=, map = map.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       to[i] = from[i] < 0 ? from[i] : map[from[i]];
     });
-    place.synchronize(); // the map goes
   }
 
   template <>
@@ -174,7 +173,6 @@ namespace PatchFEM::of_ranks
               places[e]                = smaller;
               sorted[row[0] + smaller] = columns[e];
             });
-    place.synchronize(); // the offsets may go
   }
 
   template <>
@@ -233,7 +231,6 @@ namespace PatchFEM::of_ranks
               result[i] =
                   global[i] < 0 ? -1 : first + static_cast<int>(kernels::lower_bound(known, end, global[i]) - known);
             });
-    place.synchronize(); // what is known goes
   }
 
   template <>
