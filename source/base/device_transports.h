@@ -11,6 +11,31 @@
  */
 namespace PatchFEM
 {
+  /** Whose exchanges a rank makes without waiting for others. */
+  class TransportByMessages : public Transport
+  {
+  public:
+    TransportByMessages(const Communicator &ranks, const Backend &backend) : ranks(ranks), backend(backend) {}
+
+    std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
+                                       const std::vector<Source>      &sources,
+                                       const std::size_t               bytes) const override
+    {
+      std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+      ranks.together([&] { result = messages(destinations, sources, bytes); });
+      return result;
+    }
+
+  protected:
+    /** The rank's own part of exchange(). */
+    virtual std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
+                                               const std::vector<Source>      &sources,
+                                               std::size_t                     bytes) const = 0;
+
+    const Communicator &ranks;
+    const Backend       backend;
+  };
+
   /** The indices of destinations, one's behind the other's, and how many things go to all. */
   std::vector<int> list_of(const std::vector<Destination> &destinations);
   std::size_t      n_things(const std::vector<Destination> &destinations);

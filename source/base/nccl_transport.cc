@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <future>
 #include <optional>
 #include <thread>
 #include <type_traits>
@@ -77,10 +79,17 @@ namespace PatchFEM
       /** From another thread, since it returns when no graph has work of this any more; that on the device ends at once. */
       void abort()
       {
-        if (comm != nullptr)
-          std::thread([library = nccl, aborted = std::exchange(comm, nullptr)] {
-            library->comm_abort(aborted);
-          }).detach();
+        static auto *const running = new std::vector<std::future<void>>;
+        if (comm == nullptr)
+          return;
+        if (running->empty()) // what the library has goes when the process ends
+          std::atexit([] {
+            for (const std::future<void> &one : *running)
+              one.wait_for(std::chrono::seconds(1));
+          });
+        running->push_back(std::async(std::launch::async, [library = nccl, aborted = std::exchange(comm, nullptr)] {
+          library->comm_abort(aborted);
+        }));
       }
 
     private:
@@ -134,11 +143,11 @@ namespace PatchFEM
       std::string       failure;
     };
 
-    class NcclTransport : public Transport
+    class NcclTransport : public TransportByMessages
     {
     public:
       NcclTransport(const Communicator &ranks, const Backend &backend, NcclRanks &nccl)
-          : ranks(ranks), nccl(nccl), backend(backend), side(backend, true),
+          : TransportByMessages(ranks, backend), nccl(nccl), side(backend, true),
             parts(backend, std::size_t(ranks.size()) * kernels::PeerSum::most)
       {}
 
@@ -156,15 +165,6 @@ namespace PatchFEM
         kernels::sum_of_ranks(where, ranks.size(), n, parts.data(), values);
       }
 
-      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const std::size_t               bytes) const override
-      {
-        std::unique_ptr<Exchange> result;
-        ranks.together([&] { result = std::make_unique<Messages>(*this, destinations, sources, bytes); });
-        return result;
-      }
-
     private:
       struct Messages : Exchange
       {
@@ -173,19 +173,18 @@ namespace PatchFEM
                  const std::vector<Source>      &sources,
                  const std::size_t               bytes)
             : of(of), destinations(destinations), sources(sources), bytes(bytes),
-              indices(of.backend, list_of(destinations)), sent(of.backend, n_things(destinations) * bytes),
-              received(of.backend)
+              indices(of.backend, list_of(destinations)), sent(of.backend, indices.size() * bytes), received(of.backend)
         {}
 
         /** Messages travel beside what the back end is given until finish(), which alone knows where ghosts are. */
         void start(const void *const values) override
         {
-          gather(values);
+          const char *const packed = pack(values);
           received.reinit(of.backend, sources.empty() ? 0 : sources.back().end * bytes);
           branch.emplace(of.side);
           branch->run([&](auto where) {
             if constexpr (std::is_same_v<decltype(where), Cuda>)
-              travel(where, received.data());
+              travel(where, packed, received.data());
           });
         }
         void finish(void *const ghosts) override
@@ -197,21 +196,22 @@ namespace PatchFEM
         }
         void run(const void *const values, void *const ghosts) override
         {
-          gather(values);
-          travel(Cuda{of.backend.stream()}, static_cast<char *>(ghosts));
+          travel(Cuda{of.backend.stream()}, pack(values), static_cast<char *>(ghosts));
         }
         std::size_t memory_consumption() const override { return memory_consumption_of(indices, sent, received); }
 
-        void gather(const void *const values)
+        /** What travels; things in order do so from where they are. */
+        const char *pack(const void *const values)
         {
-          kernels::gather_things(Cuda{of.backend.stream()}, sent.size() / bytes, bytes, indices.data(), values,
-                                 sent.data());
+          if (indices.empty())
+            return static_cast<const char *>(values);
+          kernels::gather_things(Cuda{of.backend.stream()}, indices.size(), bytes, indices.data(), values, sent.data());
+          return sent.data();
         }
 
-        void travel(const Cuda where, char *const ghosts)
+        void travel(const Cuda where, const char *next, char *const ghosts)
         {
           of.nccl.group([&](const NcclLibrary &library, const NcclLibrary::Comm comm) {
-            const char *next = sent.data();
             for (const Destination &destination : destinations)
             {
               const std::size_t n = destination.size() * bytes;
@@ -233,9 +233,14 @@ namespace PatchFEM
         std::optional<SideStream::Branch> branch;
       };
 
-      const Communicator   &ranks;
+      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
+                                         const std::vector<Source>      &sources,
+                                         const std::size_t               bytes) const override
+      {
+        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+      }
+
       NcclRanks            &nccl;
-      const Backend         backend;
       const SideStream      side;
       mutable Array<double> parts; ///< of a sum, by rank
     };

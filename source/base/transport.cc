@@ -48,31 +48,6 @@ namespace PatchFEM
       return ranks.channel(sends, receives);
     }
 
-    /** Whose exchanges are messages of Communicator. */
-    class TransportByMessages : public Transport
-    {
-    public:
-      TransportByMessages(const Communicator &ranks, const Backend &backend) : ranks(ranks), backend(backend) {}
-
-      std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const std::size_t               bytes) const override
-      {
-        std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
-        ranks.together([&] { result = messages(destinations, sources, bytes); });
-        return result;
-      }
-
-    protected:
-      /** The rank's own part of exchange(). */
-      virtual std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
-                                                 const std::vector<Source>      &sources,
-                                                 std::size_t                     bytes) const = 0;
-
-      const Communicator &ranks;
-      const Backend       backend;
-    };
-
     /** Of memory that the host follows. */
     class HostTransport : public TransportByMessages
     {
