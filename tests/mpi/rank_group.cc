@@ -8,7 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace PatchFEM;
 
@@ -157,6 +161,26 @@ namespace
     else
       EXPECT_EQ(message_of(of_library), "Rank 0: Its sentence.");
     EXPECT_EQ(shared(backend, me), 0);
+  }
+
+  /** The owner has no room for what its members hand over. */
+  TEST_F(RankGroups, ShareWantOfMemory)
+  {
+    const RankGroup &group = *backend_on(1).group();
+    group.collect(std::vector<int>{1}); // which makes windows
+    const std::vector<char> own(group.owns() ? 0 : 72 << 20);
+    rlimit                  limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    if (group.owns())
+    {
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlimit less{pages * sysconf(_SC_PAGESIZE) + (32 << 20), limit.rlim_max};
+      setrlimit(RLIMIT_AS, &less);
+    }
+    const std::string message = message_of([&] { group.collect(own); });
+    setrlimit(RLIMIT_AS, &limit);
+    EXPECT_NE(message.find("Memory ran out on rank 0"), std::string::npos) << message;
   }
 
   /** A field that has the wrong length on one rank, member or owner. */

@@ -125,13 +125,14 @@ namespace PatchFEM
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
       const std::vector<std::size_t> bytes = ranks().all_gather(n * sizeof(T));
       std::vector<T>                 all;
-      if (owns())
-      {
+      ranks().together([&] { // the owner may have no room for it
+        if (!owns())
+          return;
         const std::size_t n_all = std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T);
         all.reserve(n_all);
         touch(all.data(), n_all * sizeof(T));
         all.resize(n_all);
-      }
+      });
       collect(values, bytes, all.data());
       return all;
     }
@@ -147,7 +148,8 @@ namespace PatchFEM
     std::vector<T> deal(const std::vector<T> &all, const std::size_t n) const
     {
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
-      std::vector<T> own(n);
+      std::vector<T> own;
+      ranks().together([&] { own.resize(n); });
       deal(all.data(), ranks().all_gather(n * sizeof(T)), own.data());
       return own;
     }
