@@ -143,7 +143,7 @@ namespace PatchFEM
 
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
   {
-    const auto begin = [&] {
+    const auto make = [&] {
       require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
       require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
               "The sorting window must be at least one row, or AdditionalData::best_window.");
@@ -153,18 +153,18 @@ namespace PatchFEM
       require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
       upload(backend, tables);
       check_jacobians(tables);
+      choose(place, [&](auto where) {
+        using Steps = BatchSteps<decltype(where)>;
+        Steps::order_nodes(*this, tables, data, dim == 2 ? curve_scale<2>(tables) : curve_scale<3>(tables));
+        Steps::order_cells(*this);
+      });
+      resolve_constraints(tables, data.keep_constrained_entries);
+      sort_faces(tables);
     };
     if (tables.ranks.several()) // all of which end if one has a tangled cell, or too little memory
-      tables.ranks.communicator->together(begin);
+      tables.ranks.communicator->as_one(make);
     else
-      begin();
-    choose(place, [&](auto where) {
-      using Steps = BatchSteps<decltype(where)>;
-      Steps::order_nodes(*this, tables, data, dim == 2 ? curve_scale<2>(tables) : curve_scale<3>(tables));
-      Steps::order_cells(*this);
-    });
-    resolve_constraints(tables, data.keep_constrained_entries);
-    sort_faces(tables);
+      make();
   }
 
   void ElementBatches::reinit_unconstrained(const ElementBatches &other, const ElementTables &tables)

@@ -482,7 +482,7 @@ namespace PatchFEM
       return;
     }
     Merger merger{group, *tables};
-    all                = merger.run();
+    tables->ranks.communicator->as_one([&] { all = merger.run(); }); // what one group says the others are told
     n_active_cells     = merger.n_active;
     n_all_active_cells = group.owns() ? merger.n_all_active : 0;
   }

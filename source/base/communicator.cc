@@ -2,6 +2,7 @@
 #include <patchfem/base/communicator.h>
 
 #include <new>
+#include <utility>
 
 std::string (*PatchFEM::Communicator::sentence_of_others)() = []() -> std::string {
   try
@@ -57,11 +58,27 @@ void PatchFEM::Communicator::Failure::raise() const
 
 void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
 {
+  struct Looks // which do not look
+  {
+    explicit Looks(int &n_watching) : n_watching(n_watching), before(std::exchange(n_watching, 0)) {}
+    ~Looks() { n_watching = before; }
+    int      &n_watching;
+    const int before;
+  } looks(n_watching);
+  told               = nullptr;
   const Failure mine = failure(own);
   if (maximum(std::int64_t(mine.kind)) == Failure::none)
     return;
   const std::vector<std::int64_t> kinds    = all_gather(std::int64_t(mine.kind));
   const std::vector<Bytes>        messages = all_gather(Bytes(mine.message.begin(), mine.message.end()));
-  for (int rank = 0; rank < size(); ++rank)
-    Failure{Failure::Kind(kinds[rank]), std::string(messages[rank].begin(), messages[rank].end())}.raise();
+  try
+  {
+    for (int rank = 0; rank < size(); ++rank)
+      Failure{Failure::Kind(kinds[rank]), std::string(messages[rank].begin(), messages[rank].end())}.raise();
+  }
+  catch (...)
+  {
+    told = std::current_exception();
+    throw;
+  }
 }

@@ -22,6 +22,7 @@ namespace PatchFEM
                                        const std::size_t               bytes) const override
     {
       std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+      ranks.look();
       ranks.together([&] { result = messages(destinations, sources, bytes); });
       return result;
     }

@@ -129,7 +129,8 @@ namespace PatchFEM
         return accounts[static_cast<int>(kind)];
       }
 
-      std::atomic<std::size_t> emulated_limit{SIZE_MAX};
+      std::atomic<std::size_t>  emulated_limit{SIZE_MAX};
+      std::atomic<std::int64_t> until_refusal{0};
 
       void count(const BackendKind kind, const std::ptrdiff_t bytes) noexcept
       {
@@ -184,7 +185,11 @@ namespace PatchFEM
       if (backend.kind() == BackendKind::host)
         pointer = allocate_host(bytes);
       else if (backend.kind() == BackendKind::emulated_device)
-        pointer = in_use(backend.kind()) + bytes <= emulated_limit ? emulated_device().allocate(bytes) : nullptr;
+      {
+        const bool refused = until_refusal > 0 && --until_refusal == 0;
+        pointer =
+            in_use(backend.kind()) + bytes <= emulated_limit && !refused ? emulated_device().allocate(bytes) : nullptr;
+      }
 #ifdef PATCHFEM_WITH_CUDA
       else
         pointer = cuda_runtime::allocate(bytes, backend.stream());
@@ -259,6 +264,11 @@ namespace PatchFEM
     void limit_emulated_device(const std::size_t bytes)
     {
       emulated_limit = bytes;
+    }
+
+    void refuse_on_emulated_device(const std::int64_t n)
+    {
+      until_refusal = n;
     }
 
     void reset_peak(const BackendKind kind)

@@ -66,7 +66,9 @@ namespace PatchFEM
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
-    exchange(backend, bytes).start(values);
+    Transport::Exchange &travel = exchange(backend, bytes);
+    ranks->look();
+    travel.start(values);
   }
 
   void Partitioner::progress(const Backend &backend, const std::size_t bytes) const
@@ -81,12 +83,16 @@ namespace PatchFEM
 
   void Partitioner::start_and_finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
-    exchange(backend, bytes).run(values, static_cast<char *>(values) + owned * bytes);
+    Transport::Exchange &travel = exchange(backend, bytes);
+    ranks->look();
+    travel.run(values, static_cast<char *>(values) + owned * bytes);
   }
 
   void Partitioner::sum(const Backend &backend, double *const values, const int n) const
   {
-    transport(backend).sum(values, n);
+    const Transport &by = transport(backend);
+    ranks->look();
+    by.sum(values, n);
   }
 
   bool Partitioner::can_be_recorded(const Backend &backend) const

@@ -175,6 +175,7 @@ namespace PatchFEM
         {
           const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
           const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
+          of.ranks.look();
           of.ranks.together([&] {
             backend.synchronize();
             place = arena->allocate(layout.bytes);

@@ -48,6 +48,21 @@ namespace PatchFEM
       return ranks.channel(sends, receives);
     }
 
+    /** What @p make returns. Channels have numbers, which others count on where it fails before it has one. */
+    template <typename Make>
+    std::unique_ptr<Transport::Exchange> with_channel(const Communicator &ranks, const Make &make)
+    {
+      try
+      {
+        return make();
+      }
+      catch (...)
+      {
+        ranks.channel({}, {});
+        throw;
+      }
+    }
+
     /** Of memory that the host follows. */
     class HostTransport : public TransportByMessages
     {
@@ -112,7 +127,7 @@ namespace PatchFEM
                                          const std::vector<Source>      &sources,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, destinations, sources, bytes); });
       }
     };
 
@@ -193,7 +208,7 @@ namespace PatchFEM
                                          const std::vector<Source>      &sources,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, destinations, sources, bytes); });
       }
 
       Pinned numbers;

@@ -296,6 +296,7 @@ namespace PatchFEM
 
   void MPICommunicator::sum(double *const values, const int n) const
   {
+    look();
     // MPI_Allreduce may add in any order; a few numbers of all ranks travel as fast.
     std::vector<double> all(std::size_t(n) * n_ranks);
     gather(values, n * sizeof(double), reinterpret_cast<char *>(all.data()));
@@ -309,6 +310,7 @@ namespace PatchFEM
 
   void MPICommunicator::reduce(std::int64_t *const values, const int n, const MPI_Op operation) const
   {
+    look();
     ++n_begun;
     MPI_Request request;
     MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, operation, ranks, &request);
@@ -317,6 +319,7 @@ namespace PatchFEM
 
   std::vector<Communicator::Bytes> MPICommunicator::all_gather(const Bytes &bytes) const
   {
+    look();
     const std::size_t        own_size = bytes.size();
     std::vector<std::size_t> all_sizes(n_ranks);
     gather(&own_size, sizeof(own_size), reinterpret_cast<char *>(all_sizes.data()));
@@ -339,6 +342,7 @@ namespace PatchFEM
 
   std::map<int, Communicator::Bytes> MPICommunicator::exchange(const std::map<int, Bytes> &messages) const
   {
+    look();
     // Who sends here: each rank marks those that it sends to, and every one gets the sum of its marks. One that has a
     // message which is too long marks all with more than there are ranks, so that all refuse it.
     const bool       too_long = std::any_of(messages.begin(), messages.end(),
@@ -384,7 +388,6 @@ namespace PatchFEM
   {
     auto      result = std::make_unique<WaitingChannel>(*this);
     const int tag    = next_tag;
-    next_tag         = next_tag == last_tag ? first_tag : next_tag + 1;
     for (const auto *links : {&receives, &sends})
       for (const Link &link : *links)
         checked(link.bytes);
@@ -394,6 +397,7 @@ namespace PatchFEM
     for (const Link &link : sends)
       MPI_Send_init(link.data, static_cast<int>(link.bytes), MPI_CHAR, link.rank, tag, ranks,
                     &result->requests.emplace_back());
+    next_tag = next_tag == last_tag ? first_tag : next_tag + 1; // where nothing was thrown
     return result;
   }
 } // namespace PatchFEM

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../core/message_of.h"
 #include "rank_tables.h"
 
 #include <patchfem/base/one_rank.h>
@@ -147,6 +148,44 @@ namespace
         throw 1;
     }),
                  Error);
+  }
+
+  /** Before anything that ranks do one after the other, where the others wait for the last one. */
+  TEST(Communicator, AnErrorBetweenCollectiveFunctionsIsThatOfAll)
+  {
+    const int  me = ranks()->rank(), last = ranks()->size() - 1, n_places = 8;
+    const auto series = [&](const int place) {
+      int        now     = 0;
+      double     x       = 1.;
+      const auto perhaps = [&] { require(me < last || now++ != place, "It fails at ", place, "."); };
+      perhaps();
+      ranks()->sum(&x, 1);
+      perhaps();
+      ranks()->maximum(std::int64_t(1));
+      perhaps();
+      ranks()->all_gather(1);
+      perhaps();
+      ranks()->exchange(std::map<int, std::vector<int>>{{0, {me}}});
+      perhaps();
+      ranks()->together([] {});
+      perhaps();
+      ranks()->as_one([&] {
+        perhaps();
+        ranks()->sum(std::int64_t(1));
+      });
+      perhaps();
+    };
+    const auto message = [&](const int place) { return message_of([&] { ranks()->as_one([&] { series(place); }); }); };
+    for (int place = 0; place < n_places; ++place)
+      EXPECT_EQ(message(place), text_of("It fails at ", place, "."));
+    EXPECT_EQ(message(n_places), "");
+    ranks()->as_one([&] {
+      EXPECT_EQ(message(3), "It fails at 3.");
+      ranks()->look();
+      series(n_places);
+    });
+    EXPECT_THROW(ranks()->together([] { throw Error("This is behind."); }), Error);
+    EXPECT_EQ(message(0), "It fails at 0.");
   }
 
   TEST(Communicator, ASentenceThatCannotBeMadeIsAnErrorOfAll)

@@ -143,4 +143,57 @@ namespace
     data.fast_memory = backend.patch_memory() + 1;
     expect_same(message_of([&] { assembler.reinit(V, data); }), "Fast memory", "fast memory");
   }
+
+  /**
+   * Of the arrays that @p call makes each @p step-th, from the @p n-th on, does not fit on one owner of several, which all
+   * ranks say then. Returns the first that call() can do without.
+   */
+  int refuse_arrays(const Backend &backend, int n, const int step, const std::function<void()> &call)
+  {
+    const auto all     = rank_tables::world();
+    const bool refuses = all->rank() == (backend.group() ? backend.group()->groups().back().ranks[0] : all->size() - 1);
+    for (;; n += step)
+    {
+      memory::refuse_on_emulated_device(refuses ? n : 0);
+      const std::string message = message_of(call);
+      memory::refuse_on_emulated_device(0);
+      for (const Communicator::Bytes &other : all->all_gather(Communicator::Bytes(message.begin(), message.end())))
+        EXPECT_EQ(std::string(other.begin(), other.end()), message) << "array " << n;
+      if (message.empty())
+        return n;
+      EXPECT_NE(message.find("Not enough memory"), std::string::npos) << message;
+    }
+  }
+
+  TEST(ErrorsOfOneOfRanks, SpaceAndMultigrid)
+  {
+    const auto    all      = rank_tables::world();
+    const Backend backend  = rank_tables::backends().back();
+    const int     n_owners = backend.group() ? static_cast<int>(backend.group()->groups().size()) : all->size();
+    if (n_owners == 1 || std::getenv("PATCHFEM_TRANSPORT") != nullptr)
+      GTEST_SKIP() << "no other owner, or memory of real devices";
+    ElementTables tables = synthetic::cube_of_hexahedra(6, 3);
+    constrain(tables);
+    const ElementTables own = rank_tables::part(tables, rank_tables::owners(tables, all->size()), all);
+    EXPECT_GT(refuse_arrays(backend, 1, 7, [&] { Space(backend, own); }), 20);
+
+    const Space                 V(backend, own);
+    SlicedEllpackMatrix<double> A;
+    Assembler<Elasticity<3>>    assembler(V);
+    assembler.set_coefficients(CoefficientField::constant({1., 1.}));
+    V.initialize_matrix(A);
+    assembler.assemble_matrix(A);
+    const NearNullSpace                     modes = V.rigid_body_modes();
+    PreconditionAMG<double>::AdditionalData data;
+    data.coarse_size  = 60; // for more levels
+    const auto set_up = [&] {
+      PreconditionAMG<double> amg;
+      amg.initialize(A, modes, data);
+      amg.update(A);
+    };
+    for (const int n : {1, 40, 80}) // levels that do not fit in single precision are made in double
+      EXPECT_EQ(refuse_arrays(backend, n, 1, set_up), n);
+    data.single_precision = false;
+    EXPECT_GT(refuse_arrays(backend, 1, 31, set_up), 250);
+  }
 } // namespace

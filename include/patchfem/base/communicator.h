@@ -168,6 +168,38 @@ namespace PatchFEM
       throw_first(own);
     }
 
+    /**
+     * The same for a @p function in which ranks do wait for each other: the others throw where they would wait next. Each
+     * of the functions above begins with a look() there, whether all are well. Calls nest; who catches in @p function what
+     * it may throw on one rank does so around another call.
+     */
+    template <typename Function>
+    void as_one(const Function &function) const
+    {
+      std::exception_ptr own;
+      ++n_watching;
+      told = nullptr;
+      try
+      {
+        function();
+      }
+      catch (...)
+      {
+        own = std::current_exception();
+      }
+      --n_watching;
+      if (own && told)
+        std::rethrow_exception(told);
+      throw_first(own);
+    }
+
+    /** Collective within as_one(), else nothing: before what ranks do together by other means, as their devices do. */
+    void look() const
+    {
+      if (n_watching > 0)
+        throw_first(nullptr);
+    }
+
     /** An exception as it travels between ranks. */
     struct Failure
     {
@@ -195,5 +227,8 @@ namespace PatchFEM
   private:
     /** Collective: throws what the first rank with an exception has. */
     void throw_first(const std::exception_ptr &own) const;
+
+    mutable int                n_watching = 0; ///< calls of as_one()
+    mutable std::exception_ptr told;           ///< what throw_first() has thrown, on all ranks
   };
 } // namespace PatchFEM

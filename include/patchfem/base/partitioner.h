@@ -143,4 +143,14 @@ namespace PatchFEM
     else
       function();
   }
+
+  /** Communicator::as_one() likewise. */
+  template <typename Function>
+  void as_one(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
+  {
+    if (partitioner != nullptr)
+      partitioner->communicator().as_one(function);
+    else
+      function();
+  }
 } // namespace PatchFEM

@@ -141,6 +141,7 @@ namespace PatchFEM
     }
     Array<int> received(place, offsets.back());
     const auto exchange = nodes.exchange(place, destinations, sources, sizeof(int)); // until all of it has run
+    nodes.communicator().look();
     exchange->run(sent.data(), received.data());
 
     const std::vector<int> new_numbers = numbers.add(std::move(all_named));
@@ -191,6 +192,7 @@ namespace PatchFEM
         std::find_if(travels.begin(), travels.end(), [&](const Travel &known) { return known.bytes == bytes; });
     if (travel == travels.end())
       travel = travels.insert(travel, {bytes, nodes.exchange(place, destinations, sources, bytes)});
+    nodes.communicator().look();
     travel->exchange->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
     choose(place, [&](auto where) {

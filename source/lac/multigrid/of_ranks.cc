@@ -87,6 +87,7 @@ namespace PatchFEM
     const auto    sent = choose(place, [&](auto where) {
       return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
     });
+    nodes.communicator().look();
     travel->run(sent.data(), received.data());
     result.set_zero(); // of those that are no ghosts'
     if (!own.empty())

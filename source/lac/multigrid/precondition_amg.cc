@@ -97,6 +97,16 @@ namespace PatchFEM
   {
     if (led(matrix.backend(), [&] { initialize(matrix, near_null, aggregation, additional_data, null_space); }))
       return;
+    as_one(matrix.partitioner(), [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::initialize_here(const MatrixBase<Number> &matrix,
+                                                const NearNullSpace      &near_null,
+                                                AMGAggregation           &aggregation,
+                                                const AdditionalData     &additional_data,
+                                                const NullSpace<Number>  &null_space)
+  {
     rank_levels.reset();
     single_rank_levels.reset();
     std::vector<Array<double>> null_vectors;
@@ -165,10 +175,13 @@ namespace PatchFEM
         single_rank_levels->monitor(end_of_phase);
         // Errors are those of all ranks, and so is the way out of them.
         reason = reason_of<Error>([&]() {
-          A.partitioner()->communicator().together([&] { require_single_range(A); });
-          single_matrix.copy_from(A);
-          borrows_pattern = &A != &blocked;
-          single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
+          as_one(A.partitioner(), [&] {
+            require_single_range(A);
+            single_matrix.copy_from(A);
+            borrows_pattern = &A != &blocked;
+            single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
+                                           copies(null_vectors));
+          });
           return single_failure();
         });
         if (reason.empty())
@@ -178,6 +191,7 @@ namespace PatchFEM
           norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
           return;
         }
+        A.partitioner()->communicator().look(); // what was told is behind
         single_rank_levels.reset();
         single_matrix = SlicedEllpackMatrix<float>();
       }
@@ -236,8 +250,13 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
-    if (led(matrix.backend(), [&] { update(matrix); }))
-      return;
+    if (!led(matrix.backend(), [&] { update(matrix); }))
+      as_one(matrix.partitioner(), [&] { update_here(matrix); });
+  }
+
+  template <typename Number>
+  void PreconditionAMG<Number>::update_here(const MatrixBase<Number> &matrix)
+  {
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if (rank_levels || single_rank_levels)
@@ -248,11 +267,12 @@ namespace PatchFEM
       {
         single_matrix.copy_values_from(finest);
         reason = reason_of<Error>([&]() { // of all ranks
-          single_rank_levels->update(single_matrix);
+          as_one(finest.partitioner(), [&] { single_rank_levels->update(single_matrix); });
           return single_failure();
         });
         if (reason.empty())
           return;
+        finest.partitioner()->communicator().look(); // what was told is behind
         rank_levels = std::make_unique<RankHierarchy<Number>>();
         rank_levels->monitor(end_of_phase);
         rank_levels->initialize_from(finest, std::move(*single_rank_levels));

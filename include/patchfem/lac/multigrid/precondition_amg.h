@@ -144,6 +144,14 @@ namespace PatchFEM
     std::unique_ptr<RankHierarchy<Number>> rank_levels; ///< of several ranks, in place of the others: one of both
     std::unique_ptr<RankHierarchy<float>>  single_rank_levels;
 
+    /** The rest of initialize() and update(), once ranks do it as one. */
+    void initialize_here(const MatrixBase<Number> &matrix,
+                         const NearNullSpace      &near_null,
+                         AMGAggregation           &aggregation,
+                         const AdditionalData     &additional_data,
+                         const NullSpace<Number>  &null_space);
+    void update_here(const MatrixBase<Number> &matrix);
+
     /** initialize() of several ranks. */
     void initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
                              const NearNullSpace               &near_null,
