@@ -149,7 +149,7 @@ namespace
     return result;
   }
 
-  /** Aggregates of the first two levels, whose coarse matrix is only a place here. */
+  /** Aggregates of the first two levels, whose coarse matrix couples all neighbours alike. */
   struct TwoLevels
   {
     std::vector<int>            fine, coarse;
@@ -165,9 +165,11 @@ namespace
     {
       matrix.reinit(backend, isotropic_matrix(graph, block_size, dim, points), block_size, block_size);
       aggregation.know_points(dim, Array<double>(backend, points));
-      fine   = aggregation.aggregate(0, matrix).aggregate_of_node().to_vector();
-      n_fine = aggregation.levels()[0].n_aggregates();
-      const SlicedEllpackMatrix<double> place(backend, matrix_of(cases::path(n_fine), block_size), block_size);
+      fine                          = aggregation.aggregate(0, matrix).aggregate_of_node().to_vector();
+      n_fine                        = aggregation.levels()[0].n_aggregates();
+      HostCSR<double> coarse_matrix = matrix_of(cases::to_lists(aggregation.levels()[0].aggregate_graph()), block_size);
+      std::fill(coarse_matrix.values.begin(), coarse_matrix.values.end(), 1.);
+      const SlicedEllpackMatrix<double> place(backend, coarse_matrix, block_size);
       coarse   = aggregation.aggregate(1, place).aggregate_of_node().to_vector();
       n_coarse = aggregation.levels()[1].n_aggregates();
     }

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -21,9 +22,9 @@ namespace
   template <typename Form>
   struct System
   {
-    /** @p ratio is lambda / mu of elasticity. */
-    System(const Backend &backend, const ElementTables &tables, const double ratio = 1.)
-        : space(backend, tables), ratio(ratio)
+    /** @p ratio is lambda / mu of elasticity; cells of material 1 are @p contrast times as stiff as those of 0. */
+    System(const Backend &backend, const ElementTables &tables, const double ratio = 1., const double contrast = 1.)
+        : space(backend, tables), ratio(ratio), contrast(contrast)
     {
       assemble(1.);
     }
@@ -33,7 +34,10 @@ namespace
       Assembler<Form>     assembler(space);
       std::vector<double> coefficients(Form::n_coefficients, coefficient);
       coefficients[0] *= ratio;
-      assembler.set_coefficients(CoefficientField::constant(coefficients));
+      std::vector<double> stiff = coefficients;
+      for (double &value : stiff)
+        value *= contrast;
+      assembler.set_coefficients(CoefficientField::by_material({{0, coefficients}, {1, stiff}}));
       assembler.set_body_load(CoefficientField::constant(std::vector<double>(Form::n_components, 1.)));
       space.initialize_matrix(matrix);
       assembler.assemble(matrix, rhs);
@@ -63,7 +67,7 @@ namespace
     }
 
     Space                       space;
-    double                      ratio;
+    double                      ratio, contrast;
     SlicedEllpackMatrix<double> matrix;
     Vector<double>              rhs;
   };
@@ -114,11 +118,12 @@ namespace
   /** What is not as it is by default. */
   struct Case
   {
-    double width  = 1.;            ///< of cells in x
-    double ratio  = 1.;            ///< lambda / mu
-    double free   = 0.;            ///< no node is held, and those with x less than this are a part of their own
-    Data   data   = more_levels(); ///< of the preconditioner
-    int    n_idle = 0;             ///< ranks without nodes, if there are enough
+    double width    = 1.;            ///< of cells in x
+    double ratio    = 1.;            ///< lambda / mu
+    double contrast = 1.;            ///< of material 1
+    double free     = 0.;            ///< no node is held, and those with x less than this are a part of their own
+    Data   data     = more_levels(); ///< of the preconditioner
+    int    n_idle   = 0;             ///< ranks without nodes, if there are enough
 
     static Data more_levels()
     {
@@ -143,13 +148,13 @@ namespace
         tables.points[i] = std::round(tables.points[i] * n) / n * (i % 3 == 0 ? options.width : 1.);
     }
     const ElementTables own = rank_tables::part(tables, owners, communicator);
-    const System<Form>  all(Backend(), tables, options.ratio);
+    const System<Form>  all(Backend(), tables, options.ratio, options.contrast);
     NullSpace<double>   motions_of_all, motions;
     if (!held)
       motions_of_all = all.motions(options.free);
     for (const Backend &backend : rank_tables::backends())
     {
-      System<Form> ours(backend, own, options.ratio);
+      System<Form> ours(backend, own, options.ratio, options.contrast);
       if (!held)
         motions = ours.motions(options.free);
       for (const bool single : {true, false})
@@ -170,7 +175,9 @@ namespace
         EXPECT_EQ(found.x, again.x) << "the same ranks give other bits";
         check_symmetry(amg, ours.rhs, single ? 1e-4 : 1e-12);
         EXPECT_NEAR(found.norm, expected.norm, 1e-6 * expected.norm) << what;
-        EXPECT_LE(found.n_iterations, 1.2 * expected.n_iterations + 2.) << what;
+        // Stiff pieces that borders cut have more aggregates: fibres cut along themselves take 19 steps for 12.
+        const double most = options.contrast == 1. ? 1.2 * expected.n_iterations + 2. : 1.6 * expected.n_iterations;
+        EXPECT_LE(found.n_iterations, most) << what;
         if (backend != Backend(BackendKind::emulated_device) && communicator->rank() == 0)
           std::cout << what << (single ? ", mixed: " : ", double: ") << expected.n_iterations << " iterations on one, "
                     << found.n_iterations << " on " << communicator->size() << " ranks, " << amg_of_one.n_levels()
@@ -200,6 +207,28 @@ namespace
     flat.width = 0.01;
     check<Laplace<3>>(synthetic::cube_of_hexahedra(16, 1), "Laplace, cells of 1 : 100", flat);
     check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, cells of 1 : 100", flat);
+  }
+
+  /** Cubes of 2^3 cells, two cells apart, that are a million times as stiff as what is between, along @p axes: balls or fibres. */
+  ElementTables with_stiff(ElementTables tables, const int n, const std::vector<int> &axes)
+  {
+    CellTable &cells = tables.batches[0];
+    for (int c = 0; c < cells.n_cells; ++c)
+    {
+      const int at[3]       = {c % n, c / n % n, c / (n * n)};
+      cells.material_ids[c] = std::all_of(axes.begin(), axes.end(), [&](const int d) { return at[d] % 4 >= 2; });
+    }
+    return tables;
+  }
+
+  TEST(MultigridOfRanks, FollowsMaterial)
+  {
+    Case stiff;
+    stiff.contrast = 1e6;
+    check<Laplace<3>>(with_stiff(synthetic::cube_of_hexahedra(16, 1), 16, {0, 1, 2}), "Laplace, stiff balls", stiff);
+    check<Laplace<3>>(with_stiff(synthetic::cube_of_hexahedra(16, 1), 16, {0, 1}), "Laplace, stiff fibres", stiff);
+    check<Elasticity<3>>(with_stiff(synthetic::cube_of_hexahedra(10, 3), 10, {0, 1, 2}), "elasticity, stiff balls",
+                         stiff);
   }
 
   /** Beside the cube, which nothing holds, is a cell that is a node by itself on the second level, of one rank. */

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "graph_steps.h"
+#include "jump_steps.h"

@@ -180,6 +180,84 @@ namespace PatchFEM::graph_tools
   template <typename Where>
   int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 
+  // Jumps of the coefficient. A piece of stiff material around which all is soft moves by itself: a motion of its own has
+  // the energy of what is soft, and relaxation, which weighs with the diagonal, does not see it. So an aggregate may have
+  // nodes of one such piece, and soft ones beside, and not of two. What edges couple is read from the finest matrix; an
+  // edge between groups of nodes couples what the strongest edge between their nodes does. Entries of coarse matrices
+  // tell less: those of single precision along cells that were flat are rounding, and their blocks mix motions.
+
+  /**
+   * Whether the coefficient of @p A has jumps, from one in eight rows, so that meshes without any pay for no more: what is
+   * stiff has several nodes. At least a quarter of the edges of one have to cross jumps: edges of odd cells may be weak.
+   */
+  template <typename Number, typename Where>
+  bool may_jump(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges, const NodePoints &at);
+
+  /** [edge], the largest absolute value of the block of @p A; @p edges are among its blocks. */
+  template <typename Number, typename Where>
+  Array<double> couplings_of(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges);
+
+  /** [edge of @p groups], a graph from between_groups() or of aggregates, from what @p edges between nodes couple. */
+  template <typename Where>
+  Array<double> couplings_between_groups(Where,
+                                         const Adjacency     &edges,
+                                         const Array<double> &couplings,
+                                         const Array<int>    &offsets,
+                                         const Array<int>    &nodes,
+                                         const Array<int>    &group,
+                                         const Adjacency     &groups);
+
+  /** [node], of its edges, those to nodes of other ranks, too, if there are such. */
+  template <typename Where>
+  Array<double> largest_couplings(Where,
+                                  const Adjacency     &edges,
+                                  const Array<double> &couplings,
+                                  const Adjacency     *across,
+                                  const Array<double> &couplings_across);
+
+  /**
+   * How many ends of edges cross jumps; @p kinds [edge] is 0 there. Others couple at least a part of what either end does
+   * with anything, 2, or both ends do with a third node, 1: trilinear hexahedra do not couple along their edges.
+   */
+  template <typename Where>
+  std::int64_t find_jumps(Where,
+                          const Adjacency      &edges,
+                          const Array<double>  &couplings,
+                          const Array<double>  &largest,
+                          Array<unsigned char> &kinds);
+
+  /**
+   * Where edges of kind 0 are longer or shorter than what couples most at their ends they are weak by their length.
+   * They get what they would couple if those about as long coupled as much; how many may have changed.
+   */
+  template <typename Where>
+  std::int64_t compare_alike(Where,
+                             const Adjacency            &edges,
+                             const Adjacency            *across,
+                             const NodePoints           &at,
+                             const Array<double>        &largest,
+                             const Array<unsigned char> &kinds,
+                             Array<double>              &couplings,
+                             Array<double>              &couplings_across);
+
+  /** [node], 1 where it couples with one of another rank; @p largest [node] is of ghosts, too. */
+  template <typename Where>
+  Array<unsigned char>
+  tied_across(Where, const Adjacency &across, const Array<double> &couplings_across, const Array<double> &largest);
+
+  /**
+   * Those of @p candidates, which are among @p edges, that cross no jump. A node all of whose edges would go, as one
+   * between stiff ones, keeps that along which it couples most: it joins what it hangs from and ties nothing together,
+   * unless it is @p tied to other ranks (empty: none is): then it is the end of a stiff piece, and stays alone.
+   */
+  template <typename Where>
+  Adjacency uniform_edges(Where,
+                          const Adjacency            &edges,
+                          const Array<double>        &couplings,
+                          const Array<unsigned char> &kinds,
+                          const Array<unsigned char> &tied,
+                          const Adjacency            &candidates);
+
   /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
   constexpr int whole_node = 12;
 

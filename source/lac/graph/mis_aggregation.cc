@@ -56,6 +56,69 @@ namespace PatchFEM
     }
   } // namespace
 
+  /** What edges of a level couple, and which of them cross jumps of the coefficient. */
+  struct MISAggregation::Jumps
+  {
+    Array<double>        couplings, couplings_across;
+    Array<unsigned char> kinds; ///< see graph_tools::find_jumps()
+    Array<unsigned char> tied;  ///< [node], to other ranks; empty without
+    std::int64_t         n = 0; ///< ends of edges that do, on this rank
+  };
+
+  /** On the finest level from @p A, which tells whether there are any; below from what is coupled there. */
+  template <typename Number>
+  void MISAggregation::find_jumps(const SlicedEllpackMatrix<Number> &A,
+                                  const unsigned int                 level,
+                                  const Adjacency                   &all,
+                                  const Adjacency                   &across,
+                                  Jumps                             &result)
+  {
+    const Backend           &place   = A.backend();
+    const Partitioner *const ranks   = A.partitioner().get();
+    const Adjacency *const   outside = ranks != nullptr ? &across : nullptr;
+    const bool               finest  = level + levels_above == 0;
+    choose(place, [&](auto where) {
+      const auto on_any = [&](const std::int64_t n) {
+        return (ranks != nullptr ? ranks->communicator().sum(n) : n) > 0;
+      };
+      Array<double> largest;
+      const auto    find = [&] {
+        largest  = graph_tools::largest_couplings(where, all, result.couplings, outside, result.couplings_across);
+        result.n = graph_tools::find_jumps(where, all, result.couplings, largest, result.kinds);
+        return on_any(result.n);
+      };
+      if (finest)
+      {
+        jumps = on_any(graph_tools::may_jump(where, A, all, {points.data(), n_coordinates, width}) ? 1 : 0);
+        if (!jumps)
+          return;
+        result.couplings = graph_tools::couplings_of(where, A, all);
+        if (ranks != nullptr)
+          result.couplings_across = graph_tools::couplings_of(where, A, across);
+      }
+      else
+      {
+        result.couplings.copy_from(place, level > 0 ? couplings.back() : couplings_above);
+        if (ranks != nullptr)
+          result.couplings_across.copy_from(place, edges_across.back().couplings);
+      }
+      jumps = find() || !finest;
+      if (jumps && finest)
+      {
+        Array<double> here;
+        if (ranks != nullptr)
+          here = rank_edges::with_ghosts(place, *ranks, points, width);
+        const double *const at = ranks != nullptr ? here.data() : points.data();
+        if (on_any(graph_tools::compare_alike(where, all, outside, {at, n_coordinates, width}, largest, result.kinds,
+                                              result.couplings, result.couplings_across)))
+          jumps = find();
+      }
+      if (jumps && ranks != nullptr)
+        result.tied = graph_tools::tied_across(where, across, result.couplings_across,
+                                               rank_edges::with_ghosts(place, *ranks, largest));
+    });
+  }
+
   template <typename Number>
   AggregateLists MISAggregation::aggregate_level(const unsigned int level, const SlicedEllpackMatrix<Number> &A)
   {
@@ -63,6 +126,7 @@ namespace PatchFEM
             " were asked for before those of the level above.");
     aggregations.resize(level);
     edges_across.resize(level);
+    couplings.resize(level);
     Aggregation::AdditionalData parameters = data;
     parameters.patches                     = data.patches || patches_wanted;
     parameters.bytes_per_value             = sizeof(Number);
@@ -70,11 +134,13 @@ namespace PatchFEM
       parameters.patch_storage = patch_storage;
     const Partitioner *const ranks = A.partitioner().get();
     const auto of_all = [&](const std::int64_t n) { return ranks != nullptr ? ranks->communicator().sum(n) : n; };
-    const unsigned int depth      = level + levels_above;
-    const Adjacency   &above      = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
-    const bool         follow     = depth > 0 && of_all(above.n_edges()) > 0;
-    const bool         by_entries = depth == 0 && data.strength_threshold != 0.;
-    Adjacency          pattern, strong, across;
+    const unsigned int depth = level + levels_above;
+    const Adjacency   &above = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
+    if (depth == 0)
+      material_depth = none;
+    const bool follow     = depth > 0 && of_all(above.n_edges()) > 0;
+    const bool by_entries = depth == 0 && data.strength_threshold != 0.;
+    Adjacency  pattern, strong, across;
     if (!follow || parameters.patches)
       pattern.reinit(A);
     if (by_entries)
@@ -94,9 +160,14 @@ namespace PatchFEM
     const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
-    const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries;
+    const bool distances_count =
+        n_coordinates > 0 && data.distance_factor > 0. && !by_entries && depth <= material_depth;
     if (distances_count && depth == 0)
       find_metric(A);
+    Jumps crossed;
+    jumps = depth == 0 ? n_coordinates > 0 && !by_entries : jumps && follow;
+    if (jumps)
+      find_jumps(A, level, all, across, crossed);
     Adjacency  strong_across; // those to nodes of other ranks
     const bool by_distance =
         distances_count && (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, width, points,
@@ -105,7 +176,15 @@ namespace PatchFEM
     const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
     const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
-    const auto       reinit = [&](const Adjacency &graph, const bool in_lines) {
+    bool             fewer  = false;
+    const auto       reinit = [&](const Adjacency &candidates, const bool in_lines) {
+      Adjacency uniform;
+      if (crossed.n > 0)
+        uniform = choose(A.backend(), [&](auto where) {
+          return graph_tools::uniform_edges(where, all, crossed.couplings, crossed.kinds, crossed.tied, candidates);
+        });
+      fewer                                      = crossed.n > 0 && uniform.n_ends() < candidates.n_ends();
+      const Adjacency                  &graph    = fewer ? uniform : candidates;
       const Aggregation::AdditionalData of_level = smaller(parameters, depth, graph, in_lines, A.block_rows());
       Array<std::int64_t>               weights;
       if (by_distance || (depth > 0 && A.block_rows() > 1))
@@ -130,6 +209,9 @@ namespace PatchFEM
                            most_aggregates * static_cast<double>(of_all(all.n_nodes() - n_cut));
     if (!along_short_edges)
       reinit(all, false);
+    const bool any_jumps = jumps && of_all(fewer ? 1 : 0) > 0;
+    if (any_jumps && !along_short_edges && depth < material_depth)
+      material_depth = depth;
     if (n_coordinates > 0)
       points = choose(A.backend(), [&](auto where) {
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
@@ -137,10 +219,18 @@ namespace PatchFEM
       });
     edges_across.emplace_back();
     if (ranks != nullptr)
-      edges_across.back() = rank_edges::between_aggregates(*ranks, across, next);
+      edges_across.back() = rank_edges::between_aggregates(*ranks, across, crossed.couplings_across, next);
+    couplings.emplace_back();
+    if (jumps)
+      couplings.back() = choose(A.backend(), [&](auto where) {
+        return graph_tools::couplings_between_groups(where, all, crossed.couplings, next.aggregate_offsets(),
+                                                     next.permutation(), next.aggregate_of_node(),
+                                                     next.aggregate_graph());
+      });
     aggregations.push_back(std::move(next));
     const Aggregation &made = aggregations.back();
     AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
+    lists.set_jumps(any_jumps);
     if (along_short_edges)
       lists.set_short_edges(std::move(strong), std::move(strong_across));
     if (parameters.patches)
@@ -153,11 +243,15 @@ namespace PatchFEM
     auto result = std::make_unique<MISAggregation>(data);
     if (level == 0)
       return result;
-    const Adjacency &own = aggregations[level - 1].aggregate_graph();
-    result->levels_above = level;
-    result->width        = width;
-    result->points       = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
-    result->graph_above  = rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]));
+    const Adjacency &own   = aggregations[level - 1].aggregate_graph();
+    result->levels_above   = level;
+    result->material_depth = material_depth;
+    result->jumps          = jumps;
+    result->width          = width;
+    result->points         = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
+    result->graph_above =
+        rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]), couplings[level - 1],
+                                 edges_across[level - 1].couplings, result->couplings_above);
     return result;
   }
 

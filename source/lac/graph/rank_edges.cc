@@ -5,6 +5,7 @@
 #include "lac/multigrid/ghost_rows.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace PatchFEM::rank_edges
 {
@@ -64,24 +65,32 @@ namespace PatchFEM::rank_edges
     {
       std::vector<std::int64_t> offsets;
       std::vector<int>          neighbours, weights;
+      std::vector<double>       couplings;
 
-      explicit HostGraph(const Adjacency &graph)
+      HostGraph(const Adjacency &graph, const Array<double> &couplings)
           : offsets(graph.offsets().to_vector()), neighbours(graph.neighbours().to_vector()),
-            weights(graph.weights().to_vector())
+            weights(graph.weights().to_vector()), couplings(couplings.to_vector())
       {}
-      int weight(const std::int64_t e) const { return weights.empty() ? 1 : weights[e]; }
+      int    weight(const std::int64_t e) const { return weights.empty() ? 1 : weights[e]; }
+      double coupling(const std::int64_t e) const { return couplings.empty() ? 0. : couplings[e]; }
     };
   } // namespace
 
-  AggregateEdges between_aggregates(const Partitioner &nodes, const Adjacency &across, const Aggregation &aggregates)
+  AggregateEdges between_aggregates(const Partitioner   &nodes,
+                                    const Adjacency     &across,
+                                    const Array<double> &couplings,
+                                    const Aggregation   &aggregates)
   {
     const Backend   &place = across.backend();
     CoarseNumbers    numbers(nodes.communicator(), aggregates.n_aggregates());
     const Array<int> all = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
     AggregateEdges   result;
-    result.graph  = choose(place, [&](auto where) {
-      return graph_tools::between_groups(where, across, aggregates.aggregate_offsets(), aggregates.permutation(), all,
-                                          numbers.n());
+    choose(place, [&](auto where) {
+      result.graph = graph_tools::between_groups(where, across, aggregates.aggregate_offsets(),
+                                                 aggregates.permutation(), all, numbers.n());
+      if (couplings.size() > 0)
+        result.couplings = graph_tools::couplings_between_groups(
+            where, across, couplings, aggregates.aggregate_offsets(), aggregates.permutation(), all, result.graph);
     });
     result.others = numbers.of_others();
     return result;
@@ -119,32 +128,52 @@ namespace PatchFEM::rank_edges
     });
   }
 
-  Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across)
+  Adjacency of_all_ranks(const Partitioner   &nodes,
+                         const Adjacency     &own,
+                         const Adjacency     &across,
+                         const Array<double> &couplings,
+                         const Array<double> &couplings_across,
+                         Array<double>       &couplings_of_all)
   {
-    const HostGraph                  inside(own), outside(across);
-    std::vector<int>                 lengths, neighbours, weights;
-    std::vector<std::pair<int, int>> row; // neighbour, weight
+    const Communicator                       &ranks = nodes.communicator();
+    const HostGraph                           inside(own, couplings), outside(across, couplings_across);
+    std::vector<int>                          lengths, neighbours, weights;
+    std::vector<double>                       coupled;
+    std::vector<std::tuple<int, int, double>> row; // neighbour, weight, coupling
     for (int i = 0; i < nodes.n_owned(); ++i)
     {
       row.clear();
       for (const HostGraph *graph : {&inside, &outside})
         for (std::int64_t e = graph->offsets[i]; e < graph->offsets[i + 1]; ++e)
-          row.emplace_back(static_cast<int>(nodes.global(graph->neighbours[e])), graph->weight(e));
+          row.emplace_back(static_cast<int>(nodes.global(graph->neighbours[e])), graph->weight(e), graph->coupling(e));
       std::sort(row.begin(), row.end());
       lengths.push_back(static_cast<int>(row.size()));
-      for (const auto &[neighbour, weight] : row)
+      for (const auto &[neighbour, weight, coupling] : row)
       {
         neighbours.push_back(neighbour);
         weights.push_back(weight);
+        coupled.push_back(coupling);
       }
     }
     std::vector<std::int64_t> offsets(1, 0);
-    for (const int length : nodes.communicator().concatenate(lengths))
+    for (const int length : ranks.concatenate(lengths))
       offsets.push_back(offsets.back() + length);
+    neighbours                          = ranks.concatenate(neighbours);
+    coupled                             = ranks.concatenate(coupled);
+    const std::vector<double> from_here = coupled;
+    for (int i = 0; i + 1 < static_cast<int>(offsets.size()); ++i)
+      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+      {
+        const auto end   = neighbours.begin() + offsets[neighbours[e] + 1];
+        const auto other = std::lower_bound(neighbours.begin() + offsets[neighbours[e]], end, i);
+        if (other != end && *other == i)
+          coupled[e] = std::min(from_here[e], from_here[other - neighbours.begin()]);
+      }
     const Backend &place = own.backend();
     Adjacency      result;
-    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, nodes.communicator().concatenate(neighbours)),
-                  Array<int>(place, nodes.communicator().concatenate(weights)));
+    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours),
+                  Array<int>(place, ranks.concatenate(weights)));
+    couplings_of_all = Array<double>(place, coupled);
     return result;
   }
 

@@ -17,8 +17,14 @@ namespace PatchFEM::rank_edges
   /** Of @p nodes, the aggregates of @p edges: their ghosts have all that these lead to. */
   Adjacency across(const Partitioner &nodes, const AggregateEdges &edges);
 
-  /** Those of the graph of @p aggregates, which weigh what the edges @p across between their nodes do. */
-  AggregateEdges between_aggregates(const Partitioner &nodes, const Adjacency &across, const Aggregation &aggregates);
+  /**
+   * Those of the graph of @p aggregates, which weigh what the edges @p across between their nodes do, and couple what
+   * these do if @p couplings of them are known.
+   */
+  AggregateEdges between_aggregates(const Partitioner   &nodes,
+                                    const Adjacency     &across,
+                                    const Array<double> &couplings,
+                                    const Aggregation   &aggregates);
 
   /**
    * find_short_edges() of the graph that @p own and @p across are together; all ranks find some or none does. @p points
@@ -34,8 +40,16 @@ namespace PatchFEM::rank_edges
                   Adjacency           &short_own,
                   Adjacency           &short_across);
 
-  /** The graph of all nodes of all ranks, in the order of ranks, everywhere. */
-  Adjacency of_all_ranks(const Partitioner &nodes, const Adjacency &own, const Adjacency &across);
+  /**
+   * The graph of all nodes of all ranks, in the order of ranks, everywhere; and what its edges couple, the weaker of
+   * what their two ends know, if @p couplings of own edges and those across are known.
+   */
+  Adjacency of_all_ranks(const Partitioner   &nodes,
+                         const Adjacency     &own,
+                         const Adjacency     &across,
+                         const Array<double> &couplings,
+                         const Array<double> &couplings_across,
+                         Array<double>       &couplings_of_all);
 
   /** @p values of all nodes here, [node][width], from those of owned ones. */
   template <typename T>

@@ -52,6 +52,10 @@ namespace PatchFEM
     const Adjacency &short_edges() const { return edges; }
     const Adjacency &short_edges_across() const { return edges_across; } ///< empty if there is one rank
 
+    /** Of a level on which the coefficient jumps, on any rank. */
+    void set_jumps(const bool jumps) { coefficient_jumps = jumps; }
+    bool has_jumps() const { return coefficient_jumps; }
+
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
     /** [aggregate + 1], and nodes by aggregate, ascending in each */
@@ -66,5 +70,6 @@ namespace PatchFEM
   private:
     Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
+    bool       coefficient_jumps = false;
   };
 } // namespace PatchFEM

@@ -11,8 +11,9 @@ namespace PatchFEM
   /** Edges from this rank's aggregates to those of others. */
   struct AggregateEdges
   {
-    Adjacency                 graph;  ///< of this rank's; a neighbour is their number + its place in others
-    std::vector<std::int64_t> others; ///< ascending, their numbers among the aggregates of all ranks
+    Adjacency                 graph;     ///< of this rank's; a neighbour is their number + its place in others
+    std::vector<std::int64_t> others;    ///< ascending, their numbers among the aggregates of all ranks
+    Array<double>             couplings; ///< of the edges, if the coefficient jumps, see MISAggregation
   };
 
   /**
@@ -26,6 +27,11 @@ namespace PatchFEM
    * aggregates, and their graph is that of all edges. Where the matrix couples much more in one direction than in another
    * on 5 % of the nodes, as with tensors, edges are measured in its metric (graph_tools::with_metric()), which aggregates
    * have the mean of.
+   *
+   * And no aggregate straddles a jump of the coefficient. These are looked for on the finest level (graph_tools.h); if it
+   * has any, what edges couple there is what tells jumps on coarser ones. Centroids of aggregates that follow materials
+   * are near or far as those are, and tell nothing of the mesh: where cells are not stretched on a level that has jumps,
+   * distances do not count below it.
    *
    * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
    * it is decided which edges are short, and prolongators are smoothed along them.
@@ -72,8 +78,23 @@ namespace PatchFEM
     int                         width         = 0; ///< n_coordinates, or more where there is a metric
     Array<double>               points;            ///< of the nodes of the next level, [node][width]
 
+    static constexpr unsigned int none           = -1;
+    unsigned int                  material_depth = none;  ///< of the first level whose aggregates follow material alone
+    bool                          jumps          = false; ///< the coefficient has some, on any rank
+    std::vector<Array<double>>    couplings;       ///< of the edges of the graph of aggregates of each level, if it has
+    Array<double>                 couplings_above; ///< of graph_above
+
     template <typename Number>
     void find_metric(const SlicedEllpackMatrix<Number> &A);
+
+    struct Jumps;
+
+    template <typename Number>
+    void find_jumps(const SlicedEllpackMatrix<Number> &A,
+                    unsigned int                       level,
+                    const Adjacency                   &all,
+                    const Adjacency                   &across,
+                    Jumps                             &result);
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);

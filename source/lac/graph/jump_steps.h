@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "graph_steps.h"
+
+/** @file The steps (see run.h) of graph_tools.h that find jumps of the coefficient. */
+namespace PatchFEM::graph_tools
+{
+  namespace
+  {
+    /// Of the largest coupling of either end, where the material between two nodes is not much softer than the
+    /// stiffest around them: 0.02 to 0.2 do alike.
+    constexpr double least_coupling = 0.05;
+
+    /// Edges are about as long as another, in squares: those of a cube are, at most 3, and those of cells 2 : 1 are not.
+    constexpr double alike = 3.5;
+
+    /// What an edge may be.
+    constexpr unsigned char crosses = 0, stays = 1, couples = 2;
+
+    /** A graph and what its edges couple; no edges where a rank has none to others. */
+    struct CoupledEdges
+    {
+      AdjacencyView graph;
+      const double *of_edge;
+
+      PATCHFEM_INLINE std::int64_t begin(const std::int64_t i) const { return graph.offsets[i]; }
+      PATCHFEM_INLINE std::int64_t end(const std::int64_t i) const { return graph.offsets[i + 1]; }
+    };
+
+    CoupledEdges coupled(const Adjacency &graph, const Array<double> &couplings)
+    {
+      return {graph.view(), couplings.data()};
+    }
+
+    /// Of how many rows one is looked at to see whether there are any jumps, and the share of its edges that are to cross
+    /// one: where stiff material ends in a plane a third do, and an edge of odd cells may be weak by itself.
+    constexpr int    one_of        = 8;
+    constexpr double share_crosses = 0.25;
+
+    /** A block row, whose place is computed once. */
+    template <typename Number>
+    struct BlockRow
+    {
+      int           length, stride, n_entries;
+      const int    *columns;
+      const Number *values;
+
+      PATCHFEM_INLINE BlockRow(const SlicedEllpackView<Number> &A, const int row)
+          : length(A.row_lengths[row]), stride(A.slice_height), n_entries(A.block_rows * A.block_columns),
+            columns(A.columns + A.block_index(row, 0)), values(A.values + A.value_index(row, 0, 0, 0))
+      {}
+
+      PATCHFEM_INLINE int column(const int k) const { return columns[std::int64_t(k) * stride]; }
+
+      /** The larger one of @p least and what block @p k couples. */
+      PATCHFEM_INLINE double largest(const int k, double least) const
+      {
+        const Number *value = values + std::int64_t(k) * n_entries * stride;
+        for (int e = 0; e < n_entries; ++e, value += stride)
+          least = std::fabs(static_cast<double>(*value)) > least ? std::fabs(static_cast<double>(*value)) : least;
+        return least;
+      }
+
+      PATCHFEM_INLINE bool exceeds(const int k, const double limit) const
+      {
+        const Number *value = values + std::int64_t(k) * n_entries * stride;
+        for (int e = 0; e < n_entries; ++e, value += stride)
+          if (std::fabs(static_cast<double>(*value)) > limit)
+            return true;
+        return false;
+      }
+    };
+
+    /** Whether many of the edges of a row couple much less than others, and what they lead to is not tied otherwise. */
+    template <typename Number>
+    struct SeesJump
+    {
+      using Row = BlockRow<Number>;
+
+      SlicedEllpackView<Number> A;
+      AdjacencyView             graph;
+      NodePoints                at;
+
+      /** Whether both couple more than @p limit with a third node. */
+      PATCHFEM_INLINE static bool joined(const Row &a, const Row &b, const double limit)
+      {
+        for (int k = 0, l = 0; k < a.length; ++k)
+          if (a.exceeds(k, limit))
+          {
+            const int p = a.column(k);
+            while (l < b.length && b.column(l) < p) // both ascend
+              ++l;
+            if (l < b.length && b.column(l) == p && b.exceeds(l, limit))
+              return true;
+          }
+        return false;
+      }
+
+      /** The largest coupling of edges about as long as @p d. */
+      PATCHFEM_INLINE double largest_alike(const Row &row, const int i, const double d) const
+      {
+        double result = 0.;
+        for (int k = 0; k < row.length; ++k)
+        {
+          const int    j     = row.column(k);
+          const double other = j < A.n_rows ? at.squared_distance(i, j) : 0.;
+          if (other > 0. && other <= alike * d && d <= alike * other)
+            result = row.largest(k, result);
+        }
+        return result;
+      }
+
+      PATCHFEM_INLINE bool operator()(const int i) const
+      {
+        const Row  row(A, i);
+        const auto is_edge = [&](const int j) { return j != i && j < A.n_rows && !graph.is_isolated(j); };
+        double     largest = 0.;
+        for (int k = 0; k < row.length; ++k)
+          if (row.column(k) != i)
+            largest = row.largest(k, largest);
+        // Of those that may cross jumps all are taken out that do not, until there are too few.
+        const double limit = least_coupling * largest;
+        const double few   = share_crosses * static_cast<double>(graph.offsets[i + 1] - graph.offsets[i]);
+        int          n     = 0;
+        for (int k = 0; k < row.length; ++k)
+          n += !row.exceeds(k, limit) && is_edge(row.column(k));
+        if (n <= few)
+          return false;
+        double nearest = 0., farthest = 0., d = 0., limit_of_d = 0.;
+        for (int k = 0; k < row.length; ++k)
+          if (is_edge(row.column(k)))
+          {
+            const double other = at.squared_distance(i, row.column(k));
+            nearest            = nearest == 0. || other < nearest ? other : nearest;
+            farthest           = other > farthest ? other : farthest;
+          }
+        // Along the shortest edges by themselves, which are few where cells are flat.
+        const bool round   = farthest <= alike * nearest;
+        int        n_short = 0, n_cross = 0;
+        for (int k = 0; k < row.length && !round; ++k)
+        {
+          const int j = row.column(k);
+          if (!is_edge(j) || at.squared_distance(i, j) > alike * nearest)
+            continue;
+          ++n_short;
+          n_cross += !row.exceeds(k, limit) && !joined(row, Row(A, j), limit);
+        }
+        if (n_cross > share_crosses * n_short)
+          return true;
+        for (int k = 0; k < row.length && n > few; ++k)
+        {
+          const int j = row.column(k);
+          if (row.exceeds(k, limit) || !is_edge(j))
+            continue;
+          const double other = at.squared_distance(i, j);
+          if (!round && !(other < 1.1 * d && d < 1.1 * other))
+          {
+            d          = other;
+            limit_of_d = least_coupling * largest_alike(row, i, d);
+          }
+          n -= row.exceeds(k, round ? limit : limit_of_d) || joined(row, Row(A, j), round ? limit : limit_of_d);
+        }
+        return n > few;
+      }
+    };
+  } // namespace
+
+  template <typename Number, typename Where>
+  bool may_jump(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges, const NodePoints &at)
+  {
+    Array<int> found(A.backend(), 1);
+    found.set_zero();
+    for_all(A.backend(), (edges.n_nodes() + one_of - 1) / one_of,
+            [sees  = SeesJump<Number>{A.view(), edges.view(), at},
+             found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row = static_cast<int>(i) * one_of + static_cast<int>(kernels::hash(i) % one_of);
+              if (row < sees.graph.n_nodes && !sees.graph.is_isolated(row) && sees(row))
+                raise_flag(found);
+            });
+    return found.read(0) != 0;
+  }
+
+  template <typename Number, typename Where>
+  Array<double> couplings_of(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges)
+  {
+    Array<double> result(A.backend(), edges.neighbours().size());
+    for_all(A.backend(), edges.n_nodes(),
+            [A = A.view(), graph = edges.view(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const BlockRow<Number> row(A, static_cast<int>(i));
+              std::int64_t           e   = graph.offsets[i];
+              const std::int64_t     end = graph.offsets[i + 1];
+              for (int k = 0; k < row.length && e < end; ++k)
+                if (row.column(k) == graph.neighbours[e]) // both ascend
+                  result[e++] = row.largest(k, 0.);
+            });
+    return result;
+  }
+
+  template <>
+  Array<double> couplings_between_groups(Here,
+                                         const Adjacency     &edges,
+                                         const Array<double> &couplings,
+                                         const Array<int>    &offsets,
+                                         const Array<int>    &nodes,
+                                         const Array<int>    &group,
+                                         const Adjacency     &groups)
+  {
+    Array<double> result(groups.backend(), groups.neighbours().size());
+    result.set_zero();
+    for_all(groups.backend(), groups.n_nodes(),
+            [fine = coupled(edges, couplings), coarse = groups.view(), offsets = offsets.data(), nodes = nodes.data(),
+             group = group.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int *const first = coarse.neighbours + coarse.offsets[i], *const last = coarse.neighbours +
+                                                                                            coarse.offsets[i + 1];
+              for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+                for (std::int64_t e = fine.begin(nodes[k]); e < fine.end(nodes[k]); ++e)
+                {
+                  const int        g  = group[fine.graph.neighbours[e]];
+                  const int *const at = kernels::lower_bound(first, last, g);
+                  if (at == last || *at != g)
+                    continue;
+                  double &largest = result[at - coarse.neighbours];
+                  largest         = fine.of_edge[e] > largest ? fine.of_edge[e] : largest;
+                }
+            });
+    return result;
+  }
+
+  template <>
+  Array<double> largest_couplings(Here,
+                                  const Adjacency     &edges,
+                                  const Array<double> &couplings,
+                                  const Adjacency     *across,
+                                  const Array<double> &couplings_across)
+  {
+    Array<double> result(edges.backend(), edges.n_nodes());
+    CoupledEdges  outside{};
+    if (across != nullptr)
+      outside = coupled(*across, couplings_across);
+    for_all(edges.backend(), edges.n_nodes(),
+            [=, inside = coupled(edges, couplings), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              double     largest = 0.;
+              const auto visit   = [&](const CoupledEdges &of) {
+                for (std::int64_t e = of.begin(i); e < of.end(i); ++e)
+                  largest = of.of_edge[e] > largest ? of.of_edge[e] : largest;
+              };
+              visit(inside);
+              if (outside.of_edge != nullptr)
+                visit(outside);
+              result[i] = largest;
+            });
+    return result;
+  }
+
+  template <>
+  std::int64_t find_jumps(Here,
+                          const Adjacency      &edges,
+                          const Array<double>  &couplings,
+                          const Array<double>  &largest_couplings,
+                          Array<unsigned char> &result)
+  {
+    const Backend      &place = edges.backend();
+    const CoupledEdges  own   = coupled(edges, couplings);
+    const double *const most  = largest_couplings.data();
+    Array<int>          counts(place, edges.n_nodes());
+    Array<std::int64_t> sums;
+    int *const          count = counts.data();
+    result.reinit(place, couplings.size());
+    unsigned char *const kind = result.data();
+    for_all(place, edges.n_nodes(), [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      int n_weak = 0;
+      for (std::int64_t e = own.begin(i); e < own.end(i); ++e)
+      {
+        const int    j     = own.graph.neighbours[e];
+        const double size  = own.of_edge[e];
+        const double limit = least_coupling * no_tie * (most[i] > most[j] ? most[i] : most[j]);
+        // Of both triangles the larger value counts near the limit, so that rounding does not make the graph
+        // unsymmetric.
+        bool couple = size > limit;
+        if (!couple && size > 0.5 * limit)
+        {
+          const int *const first = own.graph.neighbours + own.begin(j), *const last = own.graph.neighbours + own.end(j);
+          const int *const other = kernels::lower_bound(first, last, static_cast<int>(i));
+          couple                 = other != last && *other == i && own.of_edge[other - own.graph.neighbours] > limit;
+        }
+        kind[e] = couple ? couples : crosses;
+        n_weak += !couple;
+      }
+      count[i] = n_weak;
+    });
+    if (edges.n_nodes() == 0 || scan(counts, sums) == 0)
+      return 0;
+    for_all(place, edges.n_nodes(), [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      int n_jumps = 0;
+      for (std::int64_t e = own.begin(i); count[i] > 0 && e < own.end(i); ++e)
+      {
+        if (kind[e] == couples)
+          continue;
+        const int    j    = own.graph.neighbours[e];
+        const double soft = most[i] < most[j] ? most[i] : most[j], stiff = most[i] < most[j] ? most[j] : most[i];
+        bool         joined = false;
+        // Of three nodes on a path neighbours differ by this at most.
+        if (soft >= least_coupling * least_coupling * stiff)
+          for (std::int64_t f = own.begin(i), g = own.begin(j); !joined && f < own.end(i) && g < own.end(j);)
+          {
+            const int p = own.graph.neighbours[f], q = own.graph.neighbours[g]; // both ascend
+            joined = p == q && kind[f] == couples && kind[g] == couples;
+            f += p <= q;
+            g += q <= p;
+          }
+        kind[e] = joined ? stays : crosses;
+        n_jumps += !joined;
+      }
+      count[i] = n_jumps;
+    });
+    return scan(counts, sums);
+  }
+
+  template <>
+  std::int64_t compare_alike(Here,
+                             const Adjacency            &edges,
+                             const Adjacency            *across,
+                             const NodePoints           &at,
+                             const Array<double>        &largest,
+                             const Array<unsigned char> &kinds,
+                             Array<double>              &couplings,
+                             Array<double>              &couplings_across)
+  {
+    const Backend &place = edges.backend();
+    Array<double>  before[2];
+    before[0].copy_from(place, couplings);
+    before[1].copy_from(place, couplings_across);
+    const CoupledEdges inside = coupled(edges, before[0]);
+    CoupledEdges       outside{};
+    if (across != nullptr)
+      outside = coupled(*across, before[1]);
+    const auto visit = [=] PATCHFEM_DEVICE(const std::int64_t i, const auto &use) { // use(coupling, squared length)
+      for (std::int64_t e = inside.begin(i); e < inside.end(i); ++e)
+        use(inside.of_edge[e], at.squared_distance(i, inside.graph.neighbours[e]));
+      if (outside.of_edge != nullptr)
+        for (std::int64_t e = outside.begin(i); e < outside.end(i); ++e)
+          use(outside.of_edge[e], at.squared_distance(i, outside.graph.neighbours[e]));
+    };
+    Array<unsigned char> rounds(place, edges.n_nodes()); // all edges are about as long
+    Array<int>           counts(place, edges.n_nodes());
+    Array<std::int64_t>  sums;
+    for_all(place, edges.n_nodes(), [=, round = rounds.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      double nearest = 0., farthest = 0.;
+      visit(i, [&](double, const double d) {
+        nearest  = nearest == 0. || d < nearest ? d : nearest;
+        farthest = d > farthest ? d : farthest;
+      });
+      round[i] = farthest <= alike * nearest;
+    });
+    for_all(place, edges.n_nodes(),
+            [=, round = rounds.data(), most = largest.data(), kind = kinds.data(), of_inside = couplings.data(),
+             of_outside = couplings_across.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              counts[i] = 0;
+              if (round[i])
+                return;
+              // How much more than edges of length d those of node n couple that couple most.
+              const auto ratio = [&](const std::int64_t n, const double d) {
+                double largest_alike = 0.;
+                visit(n, [&](const double coupling, const double other) {
+                  if (coupling > largest_alike && other <= alike * d && d <= alike * other)
+                    largest_alike = coupling;
+                });
+                return largest_alike > 0. ? most[n] / largest_alike : 1.;
+              };
+              for (std::int64_t e = inside.begin(i); e < inside.end(i); ++e)
+              {
+                const int j = inside.graph.neighbours[e];
+                if (kind[e] != crosses || round[j])
+                  continue;
+                const double d = at.squared_distance(i, j), a = ratio(i, d), b = ratio(j, d);
+                of_inside[e] *= a < b ? a : b;
+                ++counts[i];
+              }
+              if (outside.of_edge != nullptr)
+                for (std::int64_t e = outside.begin(i); e < outside.end(i); ++e)
+                  if (outside.of_edge[e] <= least_coupling * no_tie * most[i])
+                  {
+                    of_outside[e] *= ratio(i, at.squared_distance(i, outside.graph.neighbours[e]));
+                    ++counts[i];
+                  }
+            });
+    return edges.n_nodes() == 0 ? 0 : scan(counts, sums);
+  }
+
+  template <>
+  Array<unsigned char>
+  tied_across(Here, const Adjacency &across, const Array<double> &couplings_across, const Array<double> &largest)
+  {
+    Array<unsigned char> result(across.backend(), across.n_nodes());
+    for_all(across.backend(), across.n_nodes(),
+            [of = coupled(across, couplings_across), most = largest.data(),
+             tied = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              tied[i] = 0;
+              for (std::int64_t e = of.begin(i); e < of.end(i); ++e)
+              {
+                const int j = of.graph.neighbours[e];
+                if (of.of_edge[e] > least_coupling * no_tie * (most[i] > most[j] ? most[i] : most[j]))
+                  tied[i] = 1;
+              }
+            });
+    return result;
+  }
+
+  template <>
+  Adjacency uniform_edges(Here,
+                          const Adjacency            &edges,
+                          const Array<double>        &couplings,
+                          const Array<unsigned char> &kinds,
+                          const Array<unsigned char> &tied_nodes,
+                          const Adjacency            &candidates)
+  {
+    const CoupledEdges         all   = coupled(edges, couplings);
+    const AdjacencyView        graph = candidates.view();
+    const unsigned char *const kind = kinds.data(), *const tied = tied_nodes.data();
+    // use(neighbour, edge, the same one among all)
+    const auto for_each = [=] PATCHFEM_DEVICE(const std::int64_t i, const auto &use) {
+      std::int64_t f = all.begin(i);
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e, ++f)
+      {
+        while (all.graph.neighbours[f] != graph.neighbours[e]) // both ascend
+          ++f;
+        use(graph.neighbours[e], e, f);
+      }
+    };
+    Array<int> holders(edges.backend(), candidates.n_nodes()); // of nodes all of whose edges would go; else -1
+    int *const held = holders.data();
+    for_all(edges.backend(), candidates.n_nodes(), [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      double most = 0.;
+      int    best = -1;
+      bool   cut  = tied == nullptr || tied[i] == 0;
+      for_each(i, [&](const int j, std::int64_t, const std::int64_t f) {
+        cut = cut && kind[f] != couples;
+        if (all.of_edge[f] > most * no_tie)
+        {
+          most = all.of_edge[f];
+          best = j;
+        }
+      });
+      held[i] = cut ? best : -1;
+    });
+    return kept(edges.backend(), candidates.n_nodes(), [=] PATCHFEM_DEVICE(const std::int64_t i, const auto &keep) {
+      for_each(i, [&](const int j, const std::int64_t e, const std::int64_t f) {
+        if (kind[f] != crosses || held[i] == j || held[j] == i)
+          keep(j, graph.weight(e));
+      });
+    });
+  }
+
+#define INSTANTIATE(Number)                                                                                          \
+  template bool          may_jump(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &, const NodePoints &); \
+  template Array<double> couplings_of(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &)
+  INSTANTIATE(float);
+  INSTANTIATE(double);
+#undef INSTANTIATE
+} // namespace PatchFEM::graph_tools
