@@ -214,7 +214,7 @@ namespace PatchFEM
                                               Smoothing<SmootherNumber>                 &smoothing) const
   {
     smoothing.diagonal.initialize(A);
-    smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps);
+    smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
     if (smoothing.smoother == nullptr)
       smoothing.smoother =
           make_smoother<SmootherNumber>(parameters, level.aggregates, &level != levels.front().get(),

@@ -258,7 +258,7 @@ namespace PatchFEM
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
     const bool          below     = level.A != finest;
     level.diagonal.initialize(*level.A);
-    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps);
+    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
     if (level.smoother == nullptr)
       level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched,
                                              level.embedding ? level.embedding->degree : 1);

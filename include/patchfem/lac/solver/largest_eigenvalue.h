@@ -15,8 +15,11 @@ namespace PatchFEM
   class LargestEigenvalue
   {
   public:
-    /** @p D_inverse must have a block_diagonal(). Each step costs one product with A. */
-    void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps);
+    /**
+     * @p D_inverse must have a block_diagonal(). Each step costs one product with A; with @p jumps of the coefficient the
+     * larger of two estimates counts, of which the second begins with as much in stiff as in soft material.
+     */
+    void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps, bool jumps = false);
 
     /** On the back end; nullptr before compute(). */
     const kernels::LanczosScalars *scalars() const { return memory.data(); }
