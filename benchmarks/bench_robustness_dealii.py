@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # applications: elasticity laplace
-"""What is hard for multigrid, solved with nothing but defaults: slender beams, thin plates, graded meshes, layers of stiff
-and soft materials, nearly incompressible bodies, hanging nodes, flat boxes.
+"""What is hard for multigrid, solved with nothing but defaults: slender beams, thin plates, a shell, graded meshes, stiff and
+soft layers, fibres, balls and checks, nearly incompressible bodies, hanging nodes, flat boxes.
 
   bench_robustness_dealii.py [--backend auto|host|cuda] [--only NAME]... [--finer N] [--no-ml] [--no-direct] [--cores N]
                              [--set Section/Entry=value]... [--json FILE] [--build DIR]
@@ -35,8 +35,11 @@ DIFFERENCE_OF = dict.fromkeys(("stretched_50", "stretched_50_tetrahedra", "stiff
 BEAM = "elasticity/cantilever.prm"
 CUBE = "laplace/convergence_3d.prm"
 TETRAHEDRA = {"Mesh/Simplices": "kuhn"}
+SOURCE = "sin(37*x*y+11*z)*cos(41*z*x)"  # which excites what a constant one does not
+SHAKEN = {"Boundary conditions/Traction": "",
+          "Loads/Body force": f"{SOURCE}; sin(41*x*y-7*z)*cos(31*z*x); sin(29*x*z+5*y)*cos(43*z*y)"}
 HEATED = {"Finite element/Degree": 1, "Refinement/Cycles": 1, "Boundary conditions/Robin": "", "Boundary conditions/Flux": "",
-          "Boundary conditions/Dirichlet": "all: 0", "Loads/Source": "sin(37*x*y+11*z)*cos(41*z*x)",
+          "Boundary conditions/Dirichlet": "all: 0", "Loads/Source": SOURCE,
           "Exact solution/Formula": "", "Mesh/Generator": "subdivided_hyper_rectangle"}
 ADAPTIVE = {"Refinement/Strategy": "adaptive", "Refinement/Cycles": 3}
 
@@ -114,6 +117,47 @@ CASES["laplace_flat_10"] = ("Laplace, thickness 0.1", CUBE, 2, heated(0.1))
 CASES["laplace_flat_100"] = ("Laplace, thickness 0.01", CUBE, 2, heated(0.01))
 CASES["laplace_adaptive_10"] = ("Laplace, thickness 0.1, hanging nodes", CUBE, 1,
                                 {**heated(0.1), **ADAPTIVE})
+SOLIDS_AND_SHELLS = {
+    "thin_plate": ("plate of thickness 0.001", box((16, 16, 2), (1, 1, 0.001))),
+    "cubes_plate": ("plate of thickness 0.01, cells are cubes", box((50, 50, 1), (1, 1, 0.01))),
+    "shell": ("cylindrical shell of thickness 0.01", {
+        "Mesh/Generator": "cylinder_shell", "Mesh/Generator arguments": "1 : 0.5 : 0.51 : 32 : 10",
+        "Boundary ids/Rules": "0: z < 1e-9; 1: z > 1e-9", "Boundary conditions/Dirichlet": "0: 0; 0; 0"}),
+}
+for name, (text, entries) in SOLIDS_AND_SHELLS.items():
+    CASES[name] = (text, BEAM, 1, {**SHAKEN, **entries})
+
+
+def repeated(n, axes, square, cells=None):
+    """Where the distance to the middle of one of n^3 boxes, along @p axes and over their length, has a smaller @p square; in
+    whole cells, of which there are so many along an axis, or cut through them."""
+    at = {x: f"{n}*(floor({cells}*{x})+0.5)/{cells}" if cells else f"{n}*{x}" for x in axes}
+    return "+".join(f"({at[x]}-floor({at[x]})-0.5)^2" for x in axes) + f" < {square}"
+
+
+def random(n, share):
+    """Where one of n^3 boxes is among that @p share of them."""
+    number = "+".join(f"floor({n}*{x})*{factor}" for x, factor in zip("xyz", (12.9898, 78.233, 37.719)))
+    return f"sin({number})*43758.5453-floor(sin({number})*43758.5453) < {share}"
+
+
+def materials(n):
+    """Where a cube of n^3 cells has another coefficient."""
+    return {"layers": repeated(n / 8, "z", 0.06, n), "thin_layers": f"{n / 2}*z-floor({n / 2}*z) < 0.5",
+            "balls": repeated(n / 8, "xyz", 0.11, n), "fibres": repeated(n / 4, "yz", 0.04, n), "checks": random(n / 2, 0.5),
+            "few_checks": random(n, 0.1), "many_checks": random(n, 0.5), "cut_layers": repeated(0.37 * n, "z", 0.04),
+            "cut_balls": repeated(n / 8, "xyz", 0.11), "cut_fibres": repeated(n / 3.7, "yz", 0.04)}
+
+
+CASES["laplace_uniform"] = ("Laplace, uniform", CUBE, 1, {**HEATED, **box((16, 16, 16), (1, 1, 1), "false")})
+CASES["uniform"] = ("uniform", BEAM, 1, {**SHAKEN, **box((8, 8, 8), (1, 1, 1))})
+for contrast in ("1e-6", "1e-3", "1e3", "1e6"):
+    for shape, where in materials(32).items():
+        CASES[f"laplace_{shape}_{contrast}"] = (f"Laplace, {shape.replace('_', ' ')} of {contrast}", CUBE, 1, {
+            **CASES["laplace_uniform"][3], "Material/Coefficient": f"{where} ? {contrast} : 1"})
+    for shape, where in materials(16).items():
+        CASES[f"{shape}_{contrast}"] = (f"{shape.replace('_', ' ')} of {contrast}", BEAM, 1, {
+            **CASES["uniform"][3], "Material/Young's modulus": f"{where} ? {contrast} : 1"})
 
 
 def parse():

@@ -22,6 +22,46 @@ foreach(precision double mixed)
                     SET "Backend=host" "Baseline=umfpack" "Precision=${precision}" ${stiff_layer} ${quiet})
 endforeach()
 
+# What is stiffer than the rest of a cube of 16^3 or 12^3 cells, in whole cells: layers of one cell, balls, fibres, and one
+# in ten cells. The homogeneous cube takes 7 and 11 steps. Cells that share an edge are hinges of elasticity, which is not
+# among them.
+function(patchfem_materials application cells)
+  set(scalar "Finite element/Degree=1" "Refinement/Cycles=1" "Boundary conditions/Dirichlet=all: 0" "Boundary conditions/Robin="
+             "Loads/Source=sin(37*x*y+11*z)*cos(41*z*x)" "Exact solution/Formula=" "Mesh/Generator arguments=${cells}, ${cells}, ${cells} : 0, 0, 0 : 1, 1, 1 : false")
+  set(vector "Boundary conditions/Traction=" "Loads/Body force=sin(37*x*y+11*z)*cos(41*z*x)| sin(41*x*y-7*z)*cos(31*z*x)| sin(29*x*z+5*y)*cos(43*z*y)"
+             "Mesh/Generator arguments=${cells}, ${cells}, ${cells} : 0, 0, 0 : 1, 1, 1 : true")
+  foreach(axis x y z)
+    set(${axis} "(floor(${cells}*${axis})+0.5)/4")
+    set(${axis} "(${${axis}}-floor(${${axis}})-0.5)^2")
+  endforeach()
+  set(number "sin(floor(${cells}*x)*12.9898+floor(${cells}*y)*78.233+floor(${cells}*z)*37.719)*43758.5453")
+  set(number "${number}-floor(${number})")
+  set(layers "${cells}/2*z-floor(${cells}/2*z) < 0.5")
+  set(balls "${x}+${y}+${z} < 0.13")
+  set(fibres "${y}+${z} < 0.04")
+  set(few_checks "${number} < 0.1")
+  foreach(case ${ARGN})
+    string(REPLACE ":" ";" case ${case})
+    list(GET case 0 shape)
+    list(GET case 1 contrast)
+    list(GET case 2 bound)
+    set(value "${${shape}} ? ${contrast} : 1")
+    set(entries ${scalar} "Material/Coefficient=${value}")
+    set(file convergence_3d)
+    if(application STREQUAL elasticity)
+      set(entries ${vector} "Material/Young's modulus=${value}")
+      set(file cantilever)
+    endif()
+    foreach(backend host emulated_device cuda)
+      patchfem_run_case(contrast.${application}_${shape}_${contrast}.${backend} ${application} ${parameter_files}/${application}/${file}.prm
+                        CHECKS max_iterations=${bound} preconditioner=amg
+                        SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} ${entries})
+    endforeach()
+  endforeach()
+endfunction()
+patchfem_materials(laplace 16 layers:1e6:8 balls:1e6:9 few_checks:1e6:20)
+patchfem_materials(elasticity 12 layers:1e3:30 balls:1e6:11 fibres:1e3:21)
+
 # Cells twenty times as long as wide, and as wide as thick: aggregates along short edges only.
 set(box "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} "Baseline=trilinos_ml")
 set(heated "Finite element/Degree=1" "Mesh/Global refinements=2" "Refinement/Cycles=1" "Boundary conditions/Dirichlet=0: 0" "Boundary conditions/Robin="
@@ -65,6 +105,20 @@ foreach(case 2:14:16 5:17:17 10:21:18 20:23:18 50:30:23) # cells so many times a
                 SET ${level} "Mesh/Generator arguments=20, 2, 3 : 0, 0, 0 : ${length}, 0.2, 0.3 : true")
 endforeach()
 patchfem_hard(plate 28 19 CHECKS stopped_at_rounding=true SET ${level} "Mesh/Generator arguments=10, 10, 2 : 0, 0, 0 : 1, 1, 0.01 : true")
+# A thinner plate and a shell, with forces that are not smooth.
+set(shaken "Boundary conditions/Traction=" "Loads/Body force=sin(37*x*y+11*z)*cos(41*z*x)| sin(41*x*y-7*z)*cos(31*z*x)| sin(29*x*z+5*y)*cos(43*z*y)")
+foreach(backend host emulated_device cuda)
+  foreach(case thin_plate:60 shell:24)
+    string(REPLACE ":" ";" case ${case})
+    list(GET case 0 body)
+    list(GET case 1 bound)
+    set(thin_plate "Mesh/Generator arguments=24, 24, 3 : 0, 0, 0 : 1, 1, 0.001 : true")
+    set(shell "Mesh/Generator=cylinder_shell" "Mesh/Generator arguments=1 : 0.5 : 0.51 : 64 : 20" "Boundary ids/Rules=0: z < 1e-9| 1: z > 1e-9")
+    patchfem_run_case(amg.hard.shaken_${body}.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
+                      CHECKS max_iterations=${bound} preconditioner=amg
+                      SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" ${quiet} ${shaken} ${${body}})
+  endforeach()
+endforeach()
 patchfem_hard(cubes 40 38 CHECKS stopped_at_rounding=true SET "Mesh/Global refinements=0" "Mesh/Generator arguments=200, 2, 3 : 0, 0, 0 : 20, 0.2, 0.3 : true")
 patchfem_hard(stiff_1e3 19 19 SET ${level} "Material/Young's modulus=x<1 ? 1e9 : 1e12")
 patchfem_hard(stiff_1e6 21 23 CHECKS stopped_at_rounding=true SET ${level} "Material/Young's modulus=x<1 ? 1e9 : 1e15")
