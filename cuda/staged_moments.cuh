@@ -521,7 +521,8 @@ namespace PatchFEM::kernels
     constexpr MomentKind kind  = moment_kind_of<Form>;
     constexpr bool       outer = kind == MomentKind::outer_product;
     constexpr int        most  = outer ? 16 : 32;
-    if constexpr (!is_symmetric<Form> || kind == MomentKind::other || (!outer && Form::n_components > 1))
+    if constexpr (!is_symmetric<Form> || (kind != MomentKind::inner_product && !outer) ||
+                  (!outer && Form::n_components > 1))
       return std::tuple<>();
     else if constexpr (Form::dimension == 2)
       return std::tuple<StagedMomentsKernel<Form, Number, 8, 4>, StagedMomentsKernel<Form, Number, 16, 9>,

@@ -4,9 +4,13 @@
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/base/exceptions.h>
 
+#include <deal.II/base/quadrature_lib.h>
+#include <deal.II/fe/fe_values.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 
 namespace PatchFEM
 {
@@ -21,7 +25,7 @@ namespace PatchFEM
   struct ElasticityApplication : public FiniteElementApplication
   {
     std::string                youngs_modulus = "1", poissons_ratio = "0.3", body_force;
-    bool                       plane_stress = false;
+    bool                       plane_stress = false, mean_dilatation = false;
     NaturalConditionParameters natural{"Traction", "", "", ""};
 
     std::string name() const override { return "elasticity"; }
@@ -29,6 +33,13 @@ namespace PatchFEM
     void declare_parameters(dealii::ParameterHandler &prm) override
     {
       FiniteElementApplication::declare_parameters(prm);
+      prm.enter_subsection("Finite element");
+      prm.declare_entry(
+          "Volumetric", "full", dealii::Patterns::Selection("full|reduced"),
+          "How the energy of changes of volume is integrated: full, or reduced to that of the mean "
+          "divergence on each cell (B-bar), with which quadrilaterals and hexahedra of degree 1 do not lock "
+          "as Poisson's ratio approaches 1/2.");
+      prm.leave_subsection();
       prm.enter_subsection("Boundary conditions");
       prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
       prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
@@ -53,6 +64,7 @@ namespace PatchFEM
     {
       const ParametersInUse result = FiniteElementApplication::parse_parameters(prm);
       plane_stress                 = prm.get({"Material"}, "Plane state") == "plane stress";
+      mean_dilatation              = prm.get({"Finite element"}, "Volumetric") == "reduced";
       require(!plane_stress || prm.get_integer("Dimension") == 2,
               "The entry Material/Plane state = plane stress would be without effect, as it is for Dimension = 2; "
               "remove it.");
@@ -70,7 +82,6 @@ namespace PatchFEM
   {
     double lambda = 0.; ///< modified in plane stress: E nu / (1 - nu^2)
     double mu     = 0.;
-    double nu     = 0.;
   };
 
   /** The equation, and as its own post-processor the stress tensor and von Mises stress of a displacement field. */
@@ -90,8 +101,39 @@ namespace PatchFEM
                      application.constants(),
                      "Loads/Body force"),
           constant_moduli(youngs_modulus.is_piecewise_constant() && poissons_ratio.is_piecewise_constant()),
-          is_plane_stress(dim == 2 && application.plane_stress)
+          is_plane_stress(dim == 2 && application.plane_stress), is_reduced(application.mean_dilatation)
     {}
+
+    void check_elements(const dealii::hp::FECollection<dim> &elements) const override
+    {
+      require(
+          !is_reduced || (elements.max_degree() == 1 && elements[0].reference_cell().is_hyper_cube()),
+          "Finite element/Volumetric = reduced is for quadrilaterals and hexahedra of degree 1: on simplices of degree "
+          "1 the divergence is constant already, and elements of higher degree do not lock; choose full.");
+    }
+
+    std::string caution(const dealii::DoFHandler<dim> &dof_handler) const override
+    {
+      if (is_reduced)
+        return "";
+      const auto locks = [&](const Point<dim> &point, const material_id material) {
+        const LameModuli m = moduli(point, material);
+        return m.lambda > 24. * m.mu;
+      };
+      std::map<material_id, bool> of_material;
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned() && cell->get_fe().degree == 1)
+        {
+          const material_id material = cell->material_id();
+          if (constant_moduli && of_material.count(material) == 0)
+            of_material[material] = locks(cell->center(), material);
+          if (constant_moduli ? of_material[material] : locks(cell->center(), material))
+            return "elements of degree 1 lock where Poisson's ratio is above 0.48, and displacements are too small; "
+                   "choose "
+                   "Finite element/Volumetric = reduced, on quadrilaterals and hexahedra, or Degree = 2";
+        }
+      return "";
+    }
 
     void add_cell(const dealii::FEValues<dim> &values,
                   const material_id            material,
@@ -104,6 +146,17 @@ namespace PatchFEM
       std::vector<unsigned int>           component(n);
       for (unsigned int i = 0; i < n; ++i)
         component[i] = fe.system_to_component_index(i).first;
+
+      std::vector<dealii::Tensor<1, dim>> means(n); // of gradients, if they count
+      double                              volume = 0.;
+      for (const unsigned int q : values.quadrature_point_indices())
+      {
+        volume += values.JxW(q);
+        for (unsigned int i = 0; i < n && is_reduced; ++i)
+          means[i] += values.JxW(q) * values.shape_grad(i, q);
+      }
+      for (dealii::Tensor<1, dim> &mean : means)
+        mean /= volume;
 
       // What is constant in a cell is looked up once.
       LameModuli             m;
@@ -127,8 +180,9 @@ namespace PatchFEM
           const unsigned int a = component[i];
           for (unsigned int j = 0; j <= i; ++j)
           {
-            const unsigned int b = component[j];
-            double entry = m.lambda * gradients[i][a] * gradients[j][b] + m.mu * gradients[i][b] * gradients[j][a];
+            const unsigned int b          = component[j];
+            const auto        &divergence = is_reduced ? means : gradients;
+            double entry = m.lambda * divergence[i][a] * divergence[j][b] + m.mu * gradients[i][b] * gradients[j][a];
             if (a == b)
               entry += m.mu * (gradients[i] * gradients[j]);
             matrix(i, j) += entry * dx;
@@ -141,8 +195,8 @@ namespace PatchFEM
           matrix(i, j) = matrix(j, i);
     }
 
-    AssemblerBase<double> make_assembler(double) const override { return Assembler<Elasticity<dim>, double>(); }
-    AssemblerBase<float>  make_assembler(float) const override { return Assembler<Elasticity<dim>, float>(); }
+    AssemblerBase<double> make_assembler(double) const override { return make_assembler_of<double>(); }
+    AssemblerBase<float>  make_assembler(float) const override { return make_assembler_of<float>(); }
 
     SystemFields evaluate_fields(const ElementTables &tables) const override
     {
@@ -190,11 +244,37 @@ namespace PatchFEM
     std::vector<std::string> solution_names() const override { return std::vector<std::string>(dim, "displacement"); }
     const dealii::DataPostprocessor<dim> *postprocessor() const override { return this; }
 
-    /** The out-of-plane stress is nu (sigma_xx + sigma_yy) in plane strain and 0 in plane stress. */
+    void prepare_pictures(const dealii::Mapping<dim>                               &mapping,
+                          const dealii::DoFHandler<dim>                            &dof_handler,
+                          const dealii::LinearAlgebra::distributed::Vector<double> &solution) override
+    {
+      if (!is_reduced)
+        return;
+      dealii::FEValues<dim> values(mapping, dof_handler.get_fe(), dealii::QGauss<dim>(2),
+                                   dealii::update_gradients | dealii::update_JxW_values);
+      std::vector<double>   divergences(values.n_quadrature_points);
+      dilatation.assign(dof_handler.get_triangulation().n_active_cells(), 0.);
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned())
+        {
+          values.reinit(cell);
+          values[dealii::FEValuesExtractors::Vector(0)].get_function_divergences(solution, divergences);
+          double sum = 0., volume = 0.;
+          for (const unsigned int q : values.quadrature_point_indices())
+          {
+            sum += values.JxW(q) * divergences[q];
+            volume += values.JxW(q);
+          }
+          dilatation[cell->active_cell_index()] = sum / volume;
+        }
+    }
+
+    /** The out-of-plane stress is lambda div(u) in plane strain and 0 in plane stress. */
     void evaluate_vector_field(const dealii::DataPostprocessorInputs::Vector<dim> &inputs,
                                std::vector<dealii::Vector<double>>                &computed_quantities) const override
     {
-      const dealii::types::material_id material = inputs.template get_cell<dim>()->material_id();
+      const auto        cell     = inputs.template get_cell<dim>();
+      const material_id material = cell->material_id();
       for (unsigned int q = 0; q < inputs.solution_gradients.size(); ++q)
       {
         const LameModuli       m = moduli(inputs.evaluation_points[q], material);
@@ -202,15 +282,17 @@ namespace PatchFEM
         for (unsigned int d = 0; d < dim; ++d)
           gradient[d] = inputs.solution_gradients[q][d];
         const dealii::SymmetricTensor<2, dim> strain = dealii::symmetrize(gradient);
+        const double                          volumetric =
+            m.lambda * (is_reduced ? dilatation[cell->active_cell_index()] : dealii::trace(strain));
         const dealii::SymmetricTensor<2, dim> sigma =
-            m.lambda * dealii::trace(strain) * dealii::unit_symmetric_tensor<dim>() + 2. * m.mu * strain;
+            volumetric * dealii::unit_symmetric_tensor<dim>() + 2. * m.mu * strain;
 
         dealii::SymmetricTensor<2, 3> s; // the same in space
         for (unsigned int i = 0; i < dim; ++i)
           for (unsigned int j = i; j < dim; ++j)
             s[i][j] = sigma[i][j];
         if (dim == 2 && !is_plane_stress)
-          s[2][2] = m.nu * dealii::trace(sigma);
+          s[2][2] = volumetric;
         const double sigma_zz = s[2][2];
 
         // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
@@ -265,14 +347,22 @@ namespace PatchFEM
   private:
     const MaterialFunction<dim> youngs_modulus, poissons_ratio, body_force;
     const bool                  constant_moduli; ///< inside of each cell
-    const bool                  is_plane_stress;
+    const bool                  is_plane_stress, is_reduced;
+    std::vector<double>         dilatation; ///< mean divergence on each active cell, for pictures of what is reduced
+
+    template <typename Number>
+    AssemblerBase<Number> make_assembler_of() const
+    {
+      if (is_reduced)
+        return Assembler<ElasticityMeanDilatation<dim>, Number>();
+      return Assembler<Elasticity<dim>, Number>();
+    }
 
     LameModuli moduli(const Point<dim> &point, const material_id material) const
     {
       const double e  = youngs_modulus.value(point, material);
       const double nu = poissons_ratio.value(point, material);
       LameModuli   result;
-      result.nu     = nu;
       result.mu     = e / (2. * (1. + nu));
       result.lambda = is_plane_stress ? e * nu / (1. - nu * nu) : e * nu / ((1. + nu) * (1. - 2. * nu));
       return result;

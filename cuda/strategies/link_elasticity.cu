@@ -3,3 +3,5 @@
 
 PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::Elasticity<2>);
 PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::Elasticity<3>);
+PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::ElasticityMeanDilatation<2>);
+PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::ElasticityMeanDilatation<3>);

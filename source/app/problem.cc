@@ -101,6 +101,8 @@ namespace PatchFEM
           result.n_cells = triangulation->n_global_active_cells();
           result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
           result.n_open_edges    = n_open_edges;
+          for (const std::string &caution : Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)))
+            result.caution = std::max(result.caution, caution); // ranks without such cells have none
           progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
           solve(result);
@@ -266,6 +268,7 @@ namespace PatchFEM
           else
             elements.push_back(FESystem<dim>(*scalar, physics.n_components()));
         }
+        physics.check_elements(elements);
         discretisation.mapping     = mapping.get();
         discretisation.dof_handler = &dof_handler;
         discretisation.constraints = &constraints;
@@ -402,6 +405,7 @@ namespace PatchFEM
         const double largest = solution.linfty_norm();
         if (first_rank)
           note_range_of_pictures(largest, std::cout);
+        physics.prepare_pictures(*mapping, dof_handler, solution);
         const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
                                                discretisation, physics, solution, path_report);
         if (first_rank)

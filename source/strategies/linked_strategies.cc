@@ -21,3 +21,5 @@ PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::Diffusion<2>);
 PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::Diffusion<3>);
 PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::Elasticity<2>);
 PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::Elasticity<3>);
+PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::ElasticityMeanDilatation<2>);
+PATCHFEM_LINK_STRATEGIES(Host, PatchFEM::ElasticityMeanDilatation<3>);

@@ -41,6 +41,7 @@ namespace
                             "n_cells",
                             "cells_by_degree",
                             "open_edges",
+                            "caution",
                             "nnz",
                             "stored",
                             "format",

@@ -360,13 +360,13 @@ namespace
   };
 
   /** Matrix and load, which must be the same when each is assembled alone; both vectors hold NaN before. */
-  template <typename Matrix>
+  template <typename Form, typename Matrix>
   System assemble_elasticity(const Backend &backend, const ElasticityCase &from, const int rows_per_patch)
   {
     using Number = typename Matrix::value_type;
-    const Space                                               space(backend, from.tables, Space::AdditionalData(32));
-    Assembler<Elasticity<3>, Number>                          assembler;
-    typename Assembler<Elasticity<3>, Number>::AdditionalData data;
+    const Space                                      space(backend, from.tables, Space::AdditionalData(32));
+    Assembler<Form, Number>                          assembler;
+    typename Assembler<Form, Number>::AdditionalData data;
     data.strategy       = "patches";
     data.rows_per_patch = rows_per_patch;
     assembler.reinit(space, data);
@@ -389,45 +389,53 @@ namespace
     result.rhs.assign(loads.begin(), loads.end());
     return result;
   }
+
+  /** Assembly gives what the host does in double precision. */
+  template <typename Form>
+  void check_elasticity_of_hexahedra(const Backend &backend)
+  {
+    for (const bool constrained : {false, true})
+      for (const int n_loads : {0, 1, 8}) // of a cell
+      {
+        ElasticityCase from;
+        from.tables = synthetic::cube_of_hexahedra(6, 3);
+        if (constrained)
+          constrain(from.tables);
+        const int           n_cells = from.tables.batches[0].n_cells;
+        std::vector<double> moduli(2 * n_cells), loads(3 * n_loads * n_cells);
+        for (int i = 0; i < 2 * n_cells; ++i)
+          moduli[i] = 0.5 + synthetic::hashed(i);
+        for (std::size_t i = 0; i < loads.size(); ++i)
+          loads[i] = synthetic::hashed(static_cast<std::int64_t>(i) + 7);
+        from.moduli = CoefficientField::by_cell(2, {moduli});
+        if (n_loads == 1)
+          from.load = CoefficientField::by_cell(3, {loads});
+        if (n_loads == 8)
+          from.load = CoefficientField::at_quadrature_points(3, {loads});
+        const System expected = assemble_elasticity<Form, SlicedEllpackMatrix<double>>(Backend("host"), from, 64);
+        const auto   compare  = [&](const System &system, const double tolerance) {
+          EXPECT_LE(largest_difference(expected.matrix.values, system.matrix.values), tolerance);
+          EXPECT_LE(largest_difference(expected.rhs, system.rhs), tolerance);
+        };
+        for (const int rows : {48, 64})
+        {
+          compare(assemble_elasticity<Form, SlicedEllpackMatrix<double>>(backend, from, rows), 1e-13);
+          compare(assemble_elasticity<Form, SlicedEllpackMatrix<float>>(backend, from, 2 * rows), 1e-6);
+        }
+        compare(assemble_elasticity<Form, CSRMatrix<double>>(backend, from, 32), 1e-13);
+        compare(assemble_elasticity<Form, CSRMatrix<float>>(backend, from, 32), 1e-6);
+      }
+  }
 } // namespace
 
 /**
- * Elasticity on hexahedra gives what the host does in double precision: moduli of the cells, loads that vary between or
- * inside cells or are not there, patches that are whole slices of the matrix and such that are not.
+ * Elasticity on hexahedra: moduli of the cells, loads that vary between or inside cells or are not there, patches that
+ * are whole slices of the matrix and such that are not.
  */
 TEST_P(AssemblyTest, ElasticityOfHexahedra)
 {
-  for (const bool constrained : {false, true})
-    for (const int n_loads : {0, 1, 8}) // of a cell
-    {
-      ElasticityCase from;
-      from.tables = synthetic::cube_of_hexahedra(6, 3);
-      if (constrained)
-        constrain(from.tables);
-      const int           n_cells = from.tables.batches[0].n_cells;
-      std::vector<double> moduli(2 * n_cells), loads(3 * n_loads * n_cells);
-      for (int i = 0; i < 2 * n_cells; ++i)
-        moduli[i] = 0.5 + synthetic::hashed(i);
-      for (std::size_t i = 0; i < loads.size(); ++i)
-        loads[i] = synthetic::hashed(static_cast<std::int64_t>(i) + 7);
-      from.moduli = CoefficientField::by_cell(2, {moduli});
-      if (n_loads == 1)
-        from.load = CoefficientField::by_cell(3, {loads});
-      if (n_loads == 8)
-        from.load = CoefficientField::at_quadrature_points(3, {loads});
-      const System expected = assemble_elasticity<SlicedEllpackMatrix<double>>(Backend("host"), from, 64);
-      const auto   compare  = [&](const System &system, const double tolerance) {
-        EXPECT_LE(largest_difference(expected.matrix.values, system.matrix.values), tolerance);
-        EXPECT_LE(largest_difference(expected.rhs, system.rhs), tolerance);
-      };
-      for (const int rows : {48, 64})
-      {
-        compare(assemble_elasticity<SlicedEllpackMatrix<double>>(backend(), from, rows), 1e-13);
-        compare(assemble_elasticity<SlicedEllpackMatrix<float>>(backend(), from, 2 * rows), 1e-6);
-      }
-      compare(assemble_elasticity<CSRMatrix<double>>(backend(), from, 32), 1e-13);
-      compare(assemble_elasticity<CSRMatrix<float>>(backend(), from, 32), 1e-6);
-    }
+  check_elasticity_of_hexahedra<Elasticity<3>>(backend());
+  check_elasticity_of_hexahedra<ElasticityMeanDilatation<3>>(backend());
 }
 
 /**

@@ -124,6 +124,37 @@ namespace
   {
     static constexpr auto moment_kind = MomentKind::inner_product;
   };
+
+  /** The sums of test and trial function exchanged, or the whole volume forgotten. */
+  struct ExchangedMeans : public ElasticityMeanDilatation<3>
+  {
+    template <typename Number>
+    static void add(CellMoments<Number>            &sum,
+                    const Number                    weight,
+                    const Number                   *coefficients,
+                    const ShapeFunction<3, Number> &test,
+                    const ShapeFunction<3, Number> &trial)
+    {
+      ElasticityMeanDilatation<3>::add(sum, weight, coefficients, trial, test);
+    }
+  };
+  struct ForgottenVolume : public ElasticityMeanDilatation<3>
+  {
+    template <typename Number>
+    static SmallMatrix<3, 3, Number> finish(const CellMoments<Number> &sum)
+    {
+      return ElasticityMeanDilatation<3>::finish(sum);
+    }
+    template <typename Number>
+    static auto finish(const Number                    *coefficients,
+                       const SmallMatrix<3, 3, Number> &product,
+                       const SmallVector<3, Number>    &test,
+                       const SmallVector<3, Number>    &trial,
+                       const Number)
+    {
+      return ElasticityMeanDilatation<3>::finish(coefficients, product, test, trial, Number(1));
+    }
+  };
 } // namespace
 
 TEST(Assembly, PromisesOfFormsAreTried)
@@ -132,8 +163,33 @@ TEST(Assembly, PromisesOfFormsAreTried)
   EXPECT_NO_THROW(check_promises<Laplace<2>>());
   EXPECT_NO_THROW(check_promises<Diffusion<3>>());
   EXPECT_NO_THROW(check_promises<Elasticity<3>>());
+  EXPECT_NO_THROW(check_promises<ElasticityMeanDilatation<3>>());
   EXPECT_THROW(check_promises<SaysSymmetric>(), Error);
   EXPECT_THROW(check_promises<SaysGradientsOnly>(), Error);
   EXPECT_THROW(check_promises<OtherMoments>(), Error);
   EXPECT_THROW(check_promises<SaysInnerProduct>(), Error);
+  EXPECT_THROW(check_promises<ExchangedMeans>(), Error);
+  EXPECT_THROW(check_promises<ForgottenVolume>(), Error);
+}
+
+/** Two points with half of the volume each: 5 (2, 1) (x) (0, 3) of means, and 5 (0, 7; 0, 4) of products at points. */
+TEST(Assembly, MeanDilatationOfTwoPoints)
+{
+  const ShapeFunction<2, double> test[]                     = {{0., {{1., 0.}}}, {0., {{3., 2.}}}},
+                                 trial[]                    = {{0., {{0., 2.}}}, {0., {{0., 4.}}}};
+  const double                                     moduli[] = {5., 0.};
+  ElasticityMeanDilatation<2>::CellMoments<double> sum{};
+  SmallMatrix<2, 2, double>                        product{};
+  for (int q = 0; q < 2; ++q)
+  {
+    ElasticityMeanDilatation<2>::add(sum, 0.5, moduli, test[q], trial[q]);
+    Elasticity<2>::add(product, 0.5, test[q], trial[q]);
+  }
+  const auto   means = ElasticityMeanDilatation<2>::finish(sum), points = Elasticity<2>::finish(moduli, product);
+  const double of_means[] = {0., 30., 0., 15.}, of_points[] = {0., 35., 0., 20.};
+  for (int e = 0; e < 4; ++e)
+  {
+    EXPECT_DOUBLE_EQ(means(e / 2, e % 2), of_means[e]);
+    EXPECT_DOUBLE_EQ(points(e / 2, e % 2), of_points[e]);
+  }
 }

@@ -4,10 +4,14 @@
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/assembly/assembly_strategy.h>
 
-/** Whether a strategy takes cells of one degree for a form: edges need simplices and gradients alone. */
+/**
+ * Whether a strategy takes cells of one degree for a form: edges need simplices and gradients alone, and shared_nz a sum
+ * over points.
+ */
 template <typename Form>
 bool takes(const PatchFEM::StrategyRow &row, const PatchFEM::ElementTables &tables)
 {
   return (row.serves == nullptr || row.serves(tables)) &&
-         (row.name != "edges" || (PatchFEM::is_symmetric<Form> && PatchFEM::depends_on_gradients_only<Form>));
+         (row.name != "edges" || (PatchFEM::is_symmetric<Form> && PatchFEM::depends_on_gradients_only<Form>)) &&
+         (row.name != "shared_nz" || !PatchFEM::has_cell_moments<Form>);
 }

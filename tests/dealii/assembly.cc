@@ -109,21 +109,25 @@ TEST_P(Assembly, EqualsDistributeLocalToGlobal)
     GTEST_SKIP() << "no CUDA device";
   const std::string form = variant.problem.form;
   if (variant.problem.dim == 2)
-    form == "laplace"      ? compare<2, Laplace<2>>(variant)
-    : form == "elasticity" ? compare<2, Elasticity<2>>(variant)
-                           : compare<2, Diffusion<2>>(variant);
+    form == "laplace"           ? compare<2, Laplace<2>>(variant)
+    : form == "elasticity"      ? compare<2, Elasticity<2>>(variant)
+    : form == "mean_dilatation" ? compare<2, ElasticityMeanDilatation<2>>(variant)
+                                : compare<2, Diffusion<2>>(variant);
   else
-    form == "laplace"      ? compare<3, Laplace<3>>(variant)
-    : form == "elasticity" ? compare<3, Elasticity<3>>(variant)
-                           : compare<3, Diffusion<3>>(variant);
+    form == "laplace"           ? compare<3, Laplace<3>>(variant)
+    : form == "elasticity"      ? compare<3, Elasticity<3>>(variant)
+    : form == "mean_dilatation" ? compare<3, ElasticityMeanDilatation<3>>(variant)
+                                : compare<3, Diffusion<3>>(variant);
 }
 
 namespace
 {
+  const char *const forms[] = {"laplace", "diffusion", "elasticity", "mean_dilatation"};
+
   /** Every strategy with elements of all kinds, hanging nodes, boundary terms and several degrees, in both formats. */
   void append_every_strategy(std::vector<Variant> &runs, const std::string &backend)
   {
-    for (const char *form : {"laplace", "diffusion", "elasticity"})
+    for (const char *form : forms)
       for (const int dim : {2, 3})
         for (const Problem &problem : {Problem{form, dim, "adaptive_cube", 1, 1, "dirichlet", "random", "cell", true},
                                        Problem{form, dim, "simplices", 1, 1, "dirichlet", "random", "constant", true},
@@ -137,10 +141,10 @@ namespace
   std::vector<Variant> host_runs()
   {
     std::vector<Variant> runs;
-    for (const char *form : {"laplace", "diffusion", "elasticity"})
+    for (const char *form : forms)
       for (const int dim : {2, 3})
       {
-        const bool vector = std::string(form) == "elasticity";
+        const bool vector = Problem{form}.is_vector();
         for (int degree = 1; degree <= (dim == 2 ? 4 : 3); ++degree)
         {
           runs.push_back({{form, dim, "adaptive_cube", degree, 1, "dirichlet"}});
@@ -182,7 +186,7 @@ namespace
   {
     std::vector<Variant> runs;
     for (const char *backend : {"emulated_device", "cuda"})
-      for (const char *form : {"laplace", "diffusion", "elasticity"})
+      for (const char *form : forms)
         for (const int dim : {2, 3})
         {
           for (const std::string strategy : {"patches", "gather"})

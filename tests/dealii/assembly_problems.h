@@ -21,7 +21,7 @@ namespace AssemblyProblems
 
   struct Problem
   {
-    const char *form; ///< laplace, diffusion, elasticity
+    const char *form; ///< laplace, diffusion, elasticity, mean_dilatation
     int         dim;
     const char *mesh;                  ///< see Cases::make_mesh()
     int         degree;                ///< 0: hp with degrees 1 to 3, -1: FE_Nothing beside them
@@ -30,6 +30,8 @@ namespace AssemblyProblems
     const char *numbering    = "natural";
     const char *coefficients = "constant"; ///< constant, material, cell, points
     bool        boundary_terms = false;
+
+    bool is_vector() const { return std::string(form) == "elasticity" || std::string(form) == "mean_dilatation"; }
 
     std::string name() const
     {
@@ -57,7 +59,7 @@ namespace AssemblyProblems
     {
       using namespace dealii;
       const bool         simplex = Cases::is_simplex_mesh(problem.mesh);
-      const unsigned int n_comp  = std::string(problem.form) == "elasticity" ? dim : 1;
+      const unsigned int n_comp  = problem.is_vector() ? dim : 1;
       Cases::make_mesh(problem.mesh, triangulation);
       if (problem.mapping < 0)
         displacement = std::make_unique<Cases::Displacement<dim>>(triangulation, -problem.mapping);
@@ -122,7 +124,7 @@ namespace AssemblyProblems
   {
     if (form == "laplace")
       return {v};
-    if (form == "elasticity")
+    if (form == "elasticity" || form == "mean_dilatation")
       return {2. * v, v + 0.5};
     if (dim == 2)
       return {v, 0.2, 2. * v, 3. * v};
@@ -144,8 +146,8 @@ namespace AssemblyProblems
     };
     if (form == "laplace")
       return Reference::laplace<dim>(entry(0));
-    if (form == "elasticity")
-      return Reference::elasticity<dim>(entry(0), entry(1));
+    if (problem.is_vector())
+      return Reference::elasticity<dim>(entry(0), entry(1), form == "mean_dilatation");
     std::vector<Reference::Coefficient<dim>> all;
     for (int k = 0; k < dim * (dim + 1) / 2 + 1; ++k)
       all.push_back(entry(k));

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <map>
+#include <numeric>
 #include <vector>
 
 /**
@@ -80,6 +81,7 @@ namespace Reference
     unsigned int           component;
     double                 value;
     dealii::Tensor<1, dim> gradient;
+    dealii::Tensor<1, dim> mean; ///< of the gradient on the cell
   };
 
   /** The integrand of a bilinear form at one quadrature point, test function first. */
@@ -113,16 +115,17 @@ namespace Reference
     };
   }
 
-  /** lambda div u div v + 2 mu eps(u) : eps(v). */
+  /** lambda div u div v + 2 mu eps(u) : eps(v), where @p mean_dilatation with means of div u and div v on the cell. */
   template <int dim>
-  Form<dim> elasticity(const Coefficient<dim> &lambda, const Coefficient<dim> &mu)
+  Form<dim> elasticity(const Coefficient<dim> &lambda, const Coefficient<dim> &mu, const bool mean_dilatation = false)
   {
-    return [lambda, mu](const auto &cell, const unsigned int q, const auto &x) {
-      return [lambda = lambda(cell, q, x), mu = mu(cell, q, x)](const auto &test, const auto &trial) {
+    return [=](const auto &cell, const unsigned int q, const auto &x) {
+      return [=, lambda = lambda(cell, q, x), mu = mu(cell, q, x)](const auto &test, const auto &trial) {
         const unsigned int i = test.component, j = trial.component;
-        const double       divergences = test.gradient[i] * trial.gradient[j];
-        const double       transposed  = test.gradient[j] * trial.gradient[i];
-        const double       full        = i == j ? test.gradient * trial.gradient : 0.0;
+        const double       divergences =
+            mean_dilatation ? test.mean[i] * trial.mean[j] : test.gradient[i] * trial.gradient[j];
+        const double transposed = test.gradient[j] * trial.gradient[i];
+        const double full       = i == j ? test.gradient * trial.gradient : 0.0;
         return lambda * divergences + mu * (transposed + full);
       };
     };
@@ -178,6 +181,7 @@ namespace Reference
     dealii::Vector<double>                       cell_rhs;
     std::vector<dealii::types::global_dof_index> dofs;
     std::vector<ShapeFunction<dim>>              shapes;
+    std::vector<dealii::Tensor<1, dim>>          means;
     for (const auto &cell : dof_handler.active_cell_iterators())
     {
       const dealii::FiniteElement<dim> &fe = cell->get_fe();
@@ -192,12 +196,18 @@ namespace Reference
 
       cell_values.reinit(cell);
       const dealii::FEValues<dim> &values = cell_values.get_present_fe_values();
+      means.assign(n, dealii::Tensor<1, dim>());
+      const double volume = std::accumulate(values.get_JxW_values().begin(), values.get_JxW_values().end(), 0.);
+      for (unsigned int i = 0; i < n; ++i)
+        for (const unsigned int q : values.quadrature_point_indices())
+          means[i] += values.JxW(q) / volume * values.shape_grad(i, q);
       for (const unsigned int q : values.quadrature_point_indices())
       {
         const dealii::Point<dim> &x         = values.quadrature_point(q);
         const Integrand<dim>      integrand = form(cell, q, x);
         for (unsigned int i = 0; i < n; ++i)
-          shapes[i] = {fe.system_to_component_index(i).first, values.shape_value(i, q), values.shape_grad(i, q)};
+          shapes[i] = {fe.system_to_component_index(i).first, values.shape_value(i, q), values.shape_grad(i, q),
+                       means[i]};
         for (unsigned int i = 0; i < n; ++i)
         {
           for (unsigned int j = 0; j < n; ++j)

@@ -4,6 +4,8 @@
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/assembly/assembler.h>
 
+#include <deal.II/hp/fe_collection.h>
+#include <deal.II/lac/la_parallel_vector.h>
 #include <deal.II/numerics/data_out.h>
 
 namespace PatchFEM
@@ -39,6 +41,12 @@ namespace PatchFEM
         function->check_material_ids(materials);
       natural.resolve(boundaries, held);
     }
+
+    /** Throws Error for elements that the equation is not to be discretised with. */
+    virtual void check_elements(const dealii::hp::FECollection<dim> &) const {}
+
+    /** What a user should know of solutions on such a mesh, on this rank's cells; mostly nothing. */
+    virtual std::string caution(const dealii::DoFHandler<dim> &) const { return ""; }
 
     /** @name Integrals, for the loop over cells that deal.II programs write */
     /** @{ */
@@ -80,6 +88,12 @@ namespace PatchFEM
 
     /** Derived fields such as stresses; may be null. Lives as long as this object. */
     virtual const dealii::DataPostprocessor<dim> *postprocessor() const { return nullptr; }
+
+    /** What it needs of a solution besides values and gradients at points; ghosts are up to date. */
+    virtual void prepare_pictures(const dealii::Mapping<dim> &,
+                                  const dealii::DoFHandler<dim> &,
+                                  const dealii::LinearAlgebra::distributed::Vector<double> &)
+    {}
     /** @} */
 
   protected:

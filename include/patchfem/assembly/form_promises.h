@@ -10,7 +10,7 @@
 namespace PatchFEM
 {
   /**
-   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments, `moment_kind`), tried on one
+   * Throws Error if a weak form breaks a promise (`symmetric`, `gradients_only`, Moments, CellMoments, `moment_kind`), tried on one
    * pair of shape functions and arbitrary coefficients, for all of which it must hold: kernels rely on it unchecked.
    */
   template <typename Form>
@@ -53,14 +53,41 @@ namespace PatchFEM
               "The weak form says that it depends on gradients only, but it depends on values; take "
               "`gradients_only = true` out of it.");
     }
+    constexpr const char *no_moments =
+        "The moments of the weak form make another block than its matrix() does; correct "
+        "add() or finish().";
     if constexpr (has_moments<Form>)
     {
       typename Form::template Moments<double> sum{};
       Form::add(sum, 1., test, trial);
-      require(!differ(block, Form::finish(coefficients, sum), false),
-              "The moments of the weak form make another block than its matrix() does; correct add() or finish().");
+      require(!differ(block, Form::finish(coefficients, sum), false), no_moments);
     }
-    if constexpr (moment_kind_of<Form> != MomentKind::other)
+    if constexpr (has_cell_moments<Form>)
+    {
+      // Of two points that are the same one, with weights whose sum is 1.
+      typename Form::template CellMoments<double> sum{};
+      Form::add(sum, 0.25, coefficients, test, trial);
+      Form::add(sum, 0.75, coefficients, test, trial);
+      require(!differ(block, Form::finish(sum), false), no_moments);
+    }
+    if constexpr (moment_kind_of<Form> == MomentKind::outer_product_and_means)
+    {
+      auto                          half = block; // of a volume of a half
+      SmallMatrix<dim, dim, double> product;
+      SmallVector<dim, double>      means[2];
+      for (int i = 0; i < dim; ++i)
+      {
+        means[0][i] = 0.5 * test.gradient[i];
+        means[1][i] = 0.5 * trial.gradient[i];
+        for (int j = 0; j < dim; ++j)
+        {
+          half(i, j) *= 0.5;
+          product(i, j) = 0.5 * test.gradient[i] * trial.gradient[j];
+        }
+      }
+      require(!differ(half, Form::finish(coefficients, product, means[0], means[1], 0.5), false), no_moments);
+    }
+    else if constexpr (moment_kind_of<Form> != MomentKind::other)
     {
       static_assert(has_moments<Form>, "a weak form with a moment_kind has Moments");
       constexpr bool   inner  = moment_kind_of<Form> == MomentKind::inner_product;

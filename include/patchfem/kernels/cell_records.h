@@ -135,6 +135,15 @@ namespace PatchFEM::kernels
             Form::add(moments, record[q * stride], shape(record + q * stride, q, i), shape(record + q * stride, q, j));
           return Form::finish(a.coefficients.at(a.batches, a.computed_batch, local, 0), moments);
         }
+      if constexpr (has_cell_moments<Form>)
+      {
+        typename Form::template CellMoments<Number> moments{};
+        PATCHFEM_UNROLL
+        for (int q = 0; q < n_quadrature(); ++q)
+          Form::add(moments, record[q * stride], a.coefficients.at(a.batches, a.computed_batch, local, q),
+                    shape(record + q * stride, q, i), shape(record + q * stride, q, j));
+        return Form::finish(moments);
+      }
       SmallMatrix<n_comp, n_comp, Number> sum{};
       for (int q = 0; q < n_quadrature(); ++q)
       {

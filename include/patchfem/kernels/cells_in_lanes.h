@@ -17,6 +17,7 @@ namespace PatchFEM::kernels
   public:
     static constexpr int  dim      = Form::dimension;
     static constexpr bool inner    = moment_kind_of<Form> == MomentKind::inner_product;
+    static constexpr bool means    = moment_kind_of<Form> == MomentKind::outer_product_and_means;
     static constexpr bool possible = moment_kind_of<Form> != MomentKind::other;
     static constexpr int  n_cells  = Lanes<Number>::size;
 
@@ -82,16 +83,17 @@ namespace PatchFEM::kernels
     /** Block (i, j) of the matrix of the cell in @p lane. */
     SmallMatrix<Form::n_components, Form::n_components, Number> block(const int lane, const int i, const int j) const
     {
-      const Parts                             parts(n_shape(), n_geometry(), n_points());
-      typename Form::template Moments<Number> moments;
-      constexpr int                           n     = inner ? 1 : dim;
-      const int                               first = i < j ? i : j, second = i < j ? j : i;
-      const Lanes<Number> *const              from = lanes + parts.moments + pair(first, second) * n * n;
-      const bool                              flip = !is_symmetric<Form> && j < i;
+      const Parts                parts(n_shape(), n_geometry(), n_points());
+      constexpr int              n = inner ? 1 : dim;
+      SmallMatrix<n, n, Number>  moments;
+      const int                  first = i < j ? i : j, second = i < j ? j : i;
+      const Lanes<Number> *const from = lanes + parts.moments + pair(first, second) * n * n;
+      const bool                 flip = !is_symmetric<Form> && j < i;
       for (int x = 0; x < n; ++x)
         for (int y = 0; y < n; ++y)
           moments(x, y) = from[flip ? y * n + x : x * n + y][lane];
-      const auto result = Form::finish(a.coefficients.at(a.batches, b, cells[lane], 0), moments);
+      const auto result = finish(a.coefficients.at(a.batches, b, cells[lane], 0), moments, parts, lane,
+                                 flip ? second : first, flip ? first : second);
       if constexpr (is_symmetric<Form>)
         return i <= j ? result : transpose(result);
       else
@@ -115,12 +117,13 @@ namespace PatchFEM::kernels
     /** Where what is kept begins in the working memory. */
     struct Parts
     {
-      int points, weights, gradients, scaled, shape_integrals, moments, end;
+      int points, weights, gradients, scaled, shape_integrals, means, moments, end; ///< means: integrals of gradients
 
       Parts(const int n_shape, const int n_geometry, const int n_points)
           : points(0), weights(points + n_geometry * dim), gradients(weights + n_points),
             scaled(gradients + n_shape * n_points * dim), shape_integrals(scaled + n_points * dim),
-            moments(shape_integrals + n_shape), end(moments + n_shape * (n_shape + 1) / 2 * (inner ? 1 : dim * dim))
+            means(shape_integrals + n_shape), moments(means + (CellsInLanes::means ? n_shape * dim + 1 : 0)),
+            end(moments + n_shape * (n_shape + 1) / 2 * (inner ? 1 : dim * dim))
       {}
     };
 
@@ -134,6 +137,29 @@ namespace PatchFEM::kernels
     int n_geometry() const { return Extents::n_shape > 0 ? Extents::n_shape : batch.reference.n_geometry; }
     int n_points() const { return Extents::n_shape > 0 ? Extents::n_quadrature : batch.reference.n_quadrature; }
 
+    /** The block of shape functions @p i and @p j of the cell in @p lane. */
+    template <typename Moments>
+    auto finish(const Number  *coefficients,
+                const Moments &moments,
+                const Parts   &parts,
+                const int      lane,
+                const int      i,
+                const int      j) const
+    {
+      if constexpr (means)
+      {
+        SmallVector<dim, Number> test, trial;
+        for (int d = 0; d < dim; ++d)
+        {
+          test[d]  = lanes[parts.means + i * dim + d][lane];
+          trial[d] = lanes[parts.means + j * dim + d][lane];
+        }
+        return Form::finish(coefficients, moments, test, trial, lanes[parts.means + n_shape() * dim][lane]);
+      }
+      else
+        return Form::finish(coefficients, moments);
+    }
+
     /** Number of the pair (@p i, @p j), i <= j. */
     int pair(const int i, const int j) const { return i * (2 * n_shape() - i - 1) / 2 + j; }
 
@@ -143,11 +169,26 @@ namespace PatchFEM::kernels
       const Lanes<Number> *const gradients = lanes + parts.gradients;
       Lanes<Number> *const       scaled    = lanes + parts.scaled; // w grad(phi_i), [q][d]
       Lanes<Number>             *out       = lanes + parts.moments;
+      if constexpr (means)
+      {
+        Lanes<Number> volume(0.);
+        for (int q = 0; q < n_points(); ++q)
+          volume += lanes[parts.weights + q];
+        lanes[parts.means + n_shape() * dim] = volume;
+      }
       for (int i = 0; i < n_shape(); ++i)
       {
         for (int q = 0; q < n_points(); ++q)
           for (int d = 0; d < dim; ++d)
             scaled[q * dim + d] = lanes[parts.weights + q] * gradients[(i * n_points() + q) * dim + d];
+        if constexpr (means)
+          for (int d = 0; d < dim; ++d)
+          {
+            Lanes<Number> sum(0.);
+            for (int q = 0; q < n_points(); ++q)
+              sum += scaled[q * dim + d];
+            lanes[parts.means + i * dim + d] = sum;
+          }
         for (int j = i; j < n_shape(); ++j)
         {
           const Lanes<Number> *const other = gradients + j * n_points() * dim;

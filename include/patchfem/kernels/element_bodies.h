@@ -144,6 +144,14 @@ namespace PatchFEM::kernels
             Form::add(moments, scratch[q].weight, shape(r, scratch, q, i), shape(r, scratch, q, j));
           return Form::finish(a.coefficients.at(a.batches, b, local, 0), moments);
         }
+      if constexpr (has_cell_moments<Form>)
+      {
+        typename Form::template CellMoments<Number> moments{};
+        for (int q = 0; q < r.n_quadrature; ++q)
+          Form::add(moments, scratch[q].weight, a.coefficients.at(a.batches, b, local, q), shape(r, scratch, q, i),
+                    shape(r, scratch, q, j));
+        return Form::finish(moments);
+      }
       SmallMatrix<n_comp, n_comp, Number> sum{};
       for (int q = 0; q < r.n_quadrature; ++q)
       {

@@ -41,6 +41,16 @@
  * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix as
  * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; kernels then sum in their own way where they can, and
  * do not call add().
+ *
+ * Where the integral over a cell is no sum over its points, as with means of gradients, a form has CellMoments in place
+ * of Moments: a sum with coefficients, which may vary, and a block of it. matrix() is then the block of cells where
+ * gradients are constant.
+ * @code
+ *     template <typename Number>
+ *     static PATCHFEM_INLINE void
+ *     add(CellMoments<Number> &sum, Number weight, const Number *coefficients, const ShapeFunction &test, &trial);
+ *     template <typename Number> static PATCHFEM_INLINE SmallMatrix<...> finish(const CellMoments<Number> &sum);
+ * @endcode
  */
 namespace PatchFEM
 {
@@ -58,12 +68,23 @@ namespace PatchFEM
   template <typename Form>
   constexpr bool has_moments<Form, std::void_t<typename Form::template Moments<double>>> = true;
 
-  /** What Moments are, if known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. */
+  /** Whether @p Form is integrated over whole cells, by CellMoments. */
+  template <typename Form, typename = void>
+  constexpr bool has_cell_moments = false;
+  template <typename Form>
+  constexpr bool has_cell_moments<Form, std::void_t<typename Form::template CellMoments<double>>> = true;
+
+  /**
+   * What Moments are, if known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. Of
+   * CellMoments, where coefficients are constant on the cell, the latter beside the sums of w grad(test), w grad(trial)
+   * and w, of which finish(coefficients, product, test, trial, volume) makes the block.
+   */
   enum class MomentKind
   {
     other,
     inner_product,
-    outer_product
+    outer_product,
+    outer_product_and_means
   };
   template <typename Form, typename = void>
   constexpr MomentKind moment_kind_of = MomentKind::other;
@@ -205,6 +226,84 @@ namespace PatchFEM
         PATCHFEM_UNROLL
       for (int b = 0; b < dim; ++b)
         block(a, b) = a == b ? (lambda + mu) * g(a, a) + mu * trace : lambda * g(a, b) + mu * g(b, a);
+      return block;
+    }
+  };
+
+  /**
+   * Elasticity in which the divergence on a cell K is its mean there, as in the B-bar method (T. J. R. Hughes,
+   * Int. J. Numer. Meth. Eng. 15, 1980):
+   *   int_K 2 mu eps(u) : eps(v) + lambda mean(div u) mean(div v),
+   * which is symmetric and positive where Elasticity is. On quadrilaterals and hexahedra of degree 1 it does not lock as
+   * lambda / mu grows. Linear displacements have the energy that they have in Elasticity, on cells of any shape, and the
+   * means are exact, so that they pass the patch test. Where lambda varies in a cell its mean counts.
+   */
+  template <int dim>
+  struct ElasticityMeanDilatation
+  {
+    static constexpr int  dimension      = dim;
+    static constexpr int  n_components   = dim;
+    static constexpr int  n_coefficients = 2;
+    static constexpr bool gradients_only = true;
+    static constexpr bool symmetric      = true;
+    static constexpr auto moment_kind    = MomentKind::outer_product_and_means;
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<dim, dim, Number>
+    matrix(const Number *coefficients, const ShapeFunction<dim, Number> &test, const ShapeFunction<dim, Number> &trial)
+    {
+      return Elasticity<dim>::matrix(coefficients, test, trial);
+    }
+
+    template <typename Number>
+    struct CellMoments
+    {
+      SmallMatrix<dim, dim, Number> product;        ///< sum of w mu grad(test) (x) grad(trial)
+      SmallVector<dim, Number>      test, trial;    ///< of w grad
+      Number                        volume, lambda; ///< of w and of w lambda
+    };
+
+    template <typename Number>
+    static PATCHFEM_INLINE void add(CellMoments<Number>              &sum,
+                                    const Number                      weight,
+                                    const Number                     *coefficients,
+                                    const ShapeFunction<dim, Number> &test,
+                                    const ShapeFunction<dim, Number> &trial)
+    {
+      Elasticity<dim>::add(sum.product, weight * coefficients[1], test, trial);
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
+      {
+        sum.test[a] += weight * test.gradient[a];
+        sum.trial[a] += weight * trial.gradient[a];
+      }
+      sum.volume += weight;
+      sum.lambda += weight * coefficients[0];
+    }
+
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<dim, dim, Number> finish(const CellMoments<Number> &sum)
+    {
+      const Number moduli[] = {sum.lambda / sum.volume, Number(1)};
+      return finish(moduli, sum.product, sum.test, sum.trial, sum.volume);
+    }
+
+    /** K = mu G^T + mu tr(G) I + lambda (int grad(test)) (x) (int grad(trial)) / |K|. */
+    template <typename Number>
+    static PATCHFEM_INLINE SmallMatrix<dim, dim, Number> finish(const Number                        *coefficients,
+                                                                const SmallMatrix<dim, dim, Number> &product,
+                                                                const SmallVector<dim, Number>      &test,
+                                                                const SmallVector<dim, Number>      &trial,
+                                                                const Number                         volume)
+    {
+      const Number                  shear[] = {Number(0), coefficients[1]};
+      SmallMatrix<dim, dim, Number> block   = Elasticity<dim>::finish(shear, product);
+      const Number                  factor  = coefficients[0] / volume;
+      PATCHFEM_UNROLL
+      for (int a = 0; a < dim; ++a)
+        PATCHFEM_UNROLL
+      for (int b = 0; b < dim; ++b)
+        block(a, b) += factor * test[a] * trial[b];
       return block;
     }
   };

@@ -49,6 +49,17 @@ namespace PatchFEM::kernels
           }
           return Form::finish(a.coefficients.at(a.batches, a.computed_batch, local, 0), moments);
         }
+      if constexpr (has_cell_moments<Form>)
+      {
+        typename Form::template CellMoments<Number> moments{};
+        for (int q = 0; q < cells.n_quadrature(); ++q)
+        {
+          const auto point = geometry(cells, local, q);
+          Form::add(moments, point.weight, a.coefficients.at(a.batches, a.computed_batch, local, q),
+                    shape_at(cells, point, q, i), shape_at(cells, point, q, j));
+        }
+        return Form::finish(moments);
+      }
       Block sum{};
       for (int q = 0; q < cells.n_quadrature(); ++q)
       {

@@ -368,7 +368,8 @@ namespace PatchFEM::kernels
   {
     using Body = SharedNZBody<Form, Number, Extents>;
 
-    static constexpr const char *name = name_of_cells<Extents>();
+    static constexpr bool        possible = !has_cell_moments<Form>; // entries are summed point by point
+    static constexpr const char *name     = name_of_cells<Extents>();
 
     static bool serves(const KernelRequest &r) { return r.strategy == "shared_nz" && fits<Extents>(r); }
 
