@@ -46,7 +46,8 @@ namespace PatchFEM::kernels
   template <typename Form, typename Number>
   struct Hexahedra
   {
-    static constexpr bool outer  = moment_kind_of<Form> == MomentKind::outer_product;
+    static constexpr bool means  = moment_kind_of<Form> == MomentKind::outer_product_and_means;
+    static constexpr bool outer  = means || moment_kind_of<Form> == MomentKind::outer_product;
     static constexpr int  n_comp = Form::n_components;
 
     // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
@@ -63,7 +64,7 @@ namespace PatchFEM::kernels
 
     static constexpr int n_coefficients = Form::n_coefficients, n_data = n_coefficients + n_comp;
     static constexpr int data_a_lane = (n_data + 3) / 4; ///< of the four that map a cell
-    static constexpr int point_size  = outer ? 10 : 6;
+    static constexpr int point_size  = means ? 12 : outer ? 10 : 6;
 
     /** What warps that add need of a cell. Weights are those of the points, or, for a constant_load(), int N_i. */
     struct alignas(16) Record
@@ -71,10 +72,11 @@ namespace PatchFEM::kernels
       static constexpr int n_weights = outer ? 0 : 8;
       static constexpr int n_doubles = 8 * point_size + n_weights + 8 + 8 + n_data;
 
-      double numbers[8 * point_size + n_weights]; ///< [point]: sqrt(w) J^-1 and weight; or M, and then all weights
-      int2   corner[8];                           ///< row of the patch, -1 if it has none, and start of the row
-      std::uint16_t columns[32];                  ///< places of two blocks for each lane
-      double        data[n_data];                 ///< coefficients, and the load if it is constant
+      /// [point]: sqrt(w) J^-1, weight, for means sqrt(w); or M, and then all weights
+      double        numbers[8 * point_size + n_weights];
+      int2          corner[8];    ///< row of the patch, -1 if it has none, and start of the row
+      std::uint16_t columns[32];  ///< places of two blocks for each lane
+      double        data[n_data]; ///< coefficients, and the load if it is constant
       /// The cell's in the batch. What follows makes neighbouring cells start at different banks.
       int number[2 * ((5 - n_doubles % 4) % 4 + 1)];
 
@@ -90,9 +92,7 @@ namespace PatchFEM::kernels
 
     using Body    = PatchBody<n_comp, Number>;
     using Scratch = typename Body::Scratch;
-    using Moments = typename Form::template Moments<double>;
-    static_assert(std::is_same<Moments, SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>>::value,
-                  "Moments of this kind are a 1 x 1 or a dim x dim matrix.");
+    using Moments = SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>;
     static_assert(n_comp <= 4, "A load has a lane for each component.");
 
     const Body        &body;
@@ -285,6 +285,8 @@ namespace PatchFEM::kernels
             for (int b = 0; b < 3; ++b)
               for (int d = 0; d < 3; ++d)
                 point[b * 3 + d] = root * adj(b, d);
+            if constexpr (means)
+              point[10] = root * det;
           }
           else
           {
@@ -322,9 +324,21 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of cells @p record and the next. */
+    struct Means
+    {
+      SmallVector<3, double> gradient; ///< its integral, of shape function lane / 4
+      double                 volume;
+    };
+
+    static __device__ double sum_of_four(double value)
+    {
+      value += __shfl_xor_sync(WholeWarp::mask(), value, 1);
+      return value + __shfl_xor_sync(WholeWarp::mask(), value, 2);
+    }
+
+    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of cells @p record and the next, and means. */
     static __device__ void
-    sum_moments(const Record *record, const Reference &reference, Moments (&moments)[cells_a_warp][2])
+    sum_moments(const Record *record, const Reference &reference, Moments (&moments)[cells_a_warp][2], Means &of_cell)
     {
       double m[point_size];
       if constexpr (outer)
@@ -336,6 +350,18 @@ namespace PatchFEM::kernels
           load_point(*record, lane() % 4 + 4 * h, m);
           for (int d = 0; d < 3; ++d)
             g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
+          if constexpr (means)
+          {
+            for (int d = 0; d < 3; ++d)
+              of_cell.gradient[d] += m[10] * g[d][h];
+            of_cell.volume += m[10] * m[10];
+          }
+        }
+        if constexpr (means)
+        {
+          of_cell.volume = sum_of_four(of_cell.volume);
+          for (int d = 0; d < 3; ++d)
+            of_cell.gradient[d] = sum_of_four(of_cell.gradient[d]);
         }
         for (int d = 0; d < 3; ++d)
         {
@@ -383,8 +409,7 @@ namespace PatchFEM::kernels
           sum += record.weight(q) * batch().reference.shape_values[q * 8 + lane() / 4] *
                  f.at(body.a.batches, body.a.computed_batch, record.number[0], q)[c];
         }
-        sum += __shfl_xor_sync(WholeWarp::mask(), sum, 1);
-        sum += __shfl_xor_sync(WholeWarp::mask(), sum, 2);
+        sum = sum_of_four(sum);
         if (lane() % 4 == c)
           result = sum;
       }
@@ -421,11 +446,23 @@ namespace PatchFEM::kernels
       if (body.with_matrix())
       {
         Moments moments[cells_a_warp][2];
-        sum_moments(record, reference, moments);
+        Means   of_cell{};
+        sum_moments(record, reference, moments, of_cell);
+        const auto finish = [&](const int cell, const int t) {
+          if constexpr (means)
+          {
+            SmallVector<3, double> trial; // that of shape function 2 (lane % 4) + t
+            for (int d = 0; d < 3; ++d)
+              trial[d] = __shfl_sync(WholeWarp::mask(), of_cell.gradient[d], 8 * (lane() % 4) + 4 * t);
+            return Form::finish(record[cell].data, moments[cell][t], of_cell.gradient, trial, of_cell.volume);
+          }
+          else
+            return Form::finish(record[cell].data, moments[cell][t]);
+        };
         for (int cell = 0; cell < cells_a_warp; ++cell)
           for (int t = 0; t < 2; ++t)
           {
-            const auto block = Form::finish(record[cell].data, moments[cell][t]);
+            const auto block = finish(cell, t);
             for (int c = 0; c < n_comp; ++c)
               for (int d = 0; d < n_comp; ++d)
                 formed[cell].value[t](c, d) = static_cast<Number>(block(c, d));
@@ -728,7 +765,7 @@ namespace PatchFEM::kernels
     static constexpr bool inner = moment_kind_of<Form> == MomentKind::inner_product;
     static constexpr bool possible =
         Form::dimension == 3 && Form::n_components <= 4 &&
-        (moment_kind_of<Form> == MomentKind::outer_product || (inner && std::is_same<Number, double>::value));
+        (inner ? std::is_same<Number, double>::value : moment_kind_of<Form> != MomentKind::other);
     static constexpr const char *name = "trilinear hexahedra by matrix instructions";
 
     using Cells = Hexahedra<Form, Number>;
