@@ -34,9 +34,8 @@
  *    33  reading finished rows and clearing them
  *    54  writing records, and the rest of reading them
  *    55  to and from far memory
- * That does not bind: with sums in pairs of 16 bytes, and those of a row in an order that keeps a cell's in different
- * banks, 339 wavefronts remain and it takes 3 % longer (H100); in warps of 168 registers, of which four fewer fit, 311 and
- * 7 %. A warp waits ten clocks an instruction, a fifth of them for cells before its own or for the rows to be written.
+ * That does not bind: where sums of a cell lie in different banks, 339 wavefronts remain and it takes 3 % longer (H100). A
+ * warp waits ten clocks an instruction, a fifth of them for cells before its own or for the rows to be written.
  * Registers must not spill, since fast memory leaves little of the first-level cache: nine words of them, loaded back in
  * map(), cost a tenth of the rate.
  */
