@@ -611,12 +611,14 @@ namespace PatchFEM
     const SlicedEllpackView<Number> to   = P.view();
     const SparsityView              from = P_pattern.view();
     const int                       h = to.slice_height, width = P_pattern.width;
-    const int                       step = in_place ? std::max(stretch_rows / h, 1) * h : to.n_rows;
+    // As many rows at once as the buffer holds, or an eighth of all.
+    const std::int64_t fit = buffer.size() / std::max<std::size_t>(std::size_t(width) * nc * nm, 1) / h;
+    const int step = static_cast<int>(std::clamp<std::int64_t>(fit, to.n_rows / 8 / h + 1, to.n_rows / h + 1)) * h;
     // Slices have room for their longest rows, so that none begins before its first row does: the last ones move first.
     for (int end = to.n_rows, first; end > 0; end = first)
     {
       first                    = (end - 1) / step * step;
-      const std::int64_t begin = first == 0 ? 0 : P_pattern.offsets.read(first);
+      const std::int64_t begin = first > 0 && in_place ? P_pattern.offsets.read(first) : 0; // of the values
       if (in_place)
       {
         const bool        to_end = end == P_pattern.n_rows && of_ranks == nullptr;

@@ -175,15 +175,19 @@ namespace PatchFEM
         single_rank_levels->monitor(end_of_phase);
         // Errors are those of all ranks, and so is the way out of them.
         reason = reason_of<Error>([&]() {
-          as_one(A.partitioner(), [&] {
-            require_single_range(A);
-            single_matrix.copy_from(A);
-            borrows_pattern = &A != &blocked;
-            single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
-                                           copies(null_vectors));
-          });
-          return single_failure();
+          A.partitioner()->communicator().together([&] { require_single_range(A); });
+          return std::string();
         });
+        if (reason.empty())
+          reason = reason_of<NotPositiveDefinite>([&]() {
+            as_one(A.partitioner(), [&] {
+              single_matrix.copy_from(A);
+              borrows_pattern = &A != &blocked;
+              single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
+                                             copies(null_vectors));
+            });
+            return single_failure();
+          });
         if (reason.empty())
         {
           single_matrix.initialize_vector(single_src);
@@ -266,7 +270,7 @@ namespace PatchFEM
       if constexpr (std::is_same<Number, double>::value)
       {
         single_matrix.copy_values_from(finest);
-        reason = reason_of<Error>([&]() { // of all ranks
+        reason = reason_of<NotPositiveDefinite>([&]() { // of all ranks
           as_one(finest.partitioner(), [&] { single_rank_levels->update(single_matrix); });
           return single_failure();
         });
