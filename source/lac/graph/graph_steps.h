@@ -377,12 +377,13 @@ namespace PatchFEM::graph_tools
           const int           row     = static_cast<int>(i);
           double              K[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
           double              first[3] = {}, first_size[3] = {};
-          const auto          for_neighbours = [&](const auto &function) { // (coupling, vector to the neighbour)
+          // function(coupling, vector to the neighbour)
+          const auto for_neighbours = [&](const auto &function) {
             for (int k = 0; k < A.row_lengths[row]; ++k)
             {
-                       const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
-                       double              coupling = 0.;
-                       for (int c = 0; c < A.block_rows; ++c)
+              const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
+              double              coupling = 0.;
+              for (int c = 0; c < A.block_rows; ++c)
                 coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
               function(coupling, y[0] - x[0], dim > 1 ? y[1] - x[1] : 0., dim > 2 ? y[2] - x[2] : 0.);
             }

@@ -42,7 +42,7 @@ namespace PatchFEM::rank_edges
 
   /**
    * The graph of all nodes of all ranks, in the order of ranks, everywhere; and what its edges couple, the weaker of
-   * what their two ends know, if @p couplings of own edges and those across are known.
+   * what their two ends know, or 0 if @p couplings of own edges and those across are not known.
    */
   Adjacency of_all_ranks(const Partitioner   &nodes,
                          const Adjacency     &own,
