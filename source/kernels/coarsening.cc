@@ -65,9 +65,9 @@ namespace PatchFEM::kernels
     const BlockDiagonalView<Number> &D     = Q.D;
     const double                     omega = Q.omega[0];
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {
-      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
+      for_shares(Q.last - Q.first, [&](const std::int64_t begin, const std::int64_t end) {
         RowSums work(view.P.n_columns, std::size_t(view.P_width) * view.n_c * view.n_m);
-        for (int i = int(begin); i < int(end); ++i)
+        for (int i = Q.first + int(begin); i < Q.first + int(end); ++i)
         {
           const coarsening::ProlongatorRow<static_nc, static_nm, Number> row(view, Q, i);
           work.compute<static_nc, static_nc, static_nm>(row);

@@ -147,6 +147,7 @@ namespace PatchFEM::kernels
   template <typename Number>
   struct TentativeView
   {
+    int                       first, last;       ///< rows of P to form; values begin with those of row first
     const int                *aggregate_of_node; ///< [node], -1 where none
     const Number             *values;            ///< Q, [node][component][mode]
     BlockDiagonalView<Number> D;                 ///< D^-1
@@ -443,7 +444,7 @@ namespace PatchFEM::kernels
       PATCHFEM_INLINE ProlongatorRow(const CoarseningView<Number> &view, const TentativeView<Number> &Q, const int i)
           : MatrixRow<static_nc, static_nm, Number>(view, i, Q.values), aggregate_of_node(Q.aggregate_of_node)
       {
-        this->result = block_row(view.P, i, 0, this->n_c(), this->n_m());
+        this->result = block_row(view.P, i, Q.first, this->n_c(), this->n_m());
       }
 
       PATCHFEM_INLINE BlockRow right(const int k, BlockPosition &) const
@@ -539,10 +540,10 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
     {
       constexpr int each = Scratch::each;
-      const int     i = static_cast<int>(index), own = Q.aggregate_of_node[i];
+      const int     i = Q.first + static_cast<int>(index), own = Q.aggregate_of_node[i];
       const coarsening::ProlongatorRow<static_nc, static_nm, Number> row(view, Q, i);
       const int                                                      nc = row.n_c(), nm = row.n_m();
-      const Number                                                  *Q_i = Q.values + index * (nc * nm);
+      const Number                                                  *Q_i = Q.values + std::int64_t(i) * (nc * nm);
       coarsening::sum_products(team, scratch, row, [&](const int first, const int n) {
         Number d[Scratch::rows * Scratch::rows];
         for (int a = 0; a < nc; ++a)

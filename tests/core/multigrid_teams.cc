@@ -181,8 +181,9 @@ TEST(Teams, CoarseningIsThatOfTheHost)
     const double                         omega    = 1.5 / lambda.value();
     const std::size_t                    n_values = view.P.row_offsets[n_nodes] * nc * nm;
     std::vector<double>                  expected = cases::not_a_number<double>(n_values), P = expected;
-    const kernels::TentativeView<double> Q{aggregates.aggregate_of_node().data(), tentative.values().data(),
-                                           *diagonal.block_diagonal(), &omega};
+    const kernels::TentativeView<double> Q{
+        0,     n_nodes, aggregates.aggregate_of_node().data(), tentative.values().data(), *diagonal.block_diagonal(),
+        &omega};
     view.P_values = expected.data();
     kernels::prolongator(Host(), view, Q);
     view.P_values = P.data();

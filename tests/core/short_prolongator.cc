@@ -97,9 +97,14 @@ TEST_P(ShortProlongatorTest, FoldingByEye)
   blocks.offsets.copy_from(backend(), {0, 2, 3, 5, 5});
   blocks.columns.copy_from(backend(), {0, 2, 1, 1, 2});
   const Array<int>    own(backend(), {0, 1, 2, -1});
-  const Array<double> values(backend(), {0.5, 0.25, 0.125, 1., 2., 3., 4.}), R(backend(), {2., 4., 0.});
+  const Array<double> values[] = {Array<double>(backend(), {0.5, 0.25, 0.125, 1., 2.}),
+                                  Array<double>(backend(), {3., 4.})};
+  const Array<double> R(backend(), {2., 4., 0.});
   Array<double>       kept(backend(), std::vector<double>(6, std::numeric_limits<double>::quiet_NaN()));
-  choose(backend(), [&](auto where) { multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, values, kept); });
+  for (const int half : {0, 1})
+    choose(backend(), [&](auto where) {
+      multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, 2 * half, 2 * half + 2, values[half], kept);
+    });
   backend().synchronize();
   // 0.5 + 0.25 * 4 / 2; 2 + 1 * 2 / 4; nothing folds onto a mode that was dropped.
   const std::vector<double> result = kept.to_vector();
@@ -125,6 +130,15 @@ TEST_P(ShortProlongatorTest, BlocksAreThoseOfShortEdges)
   const GridCoarsening<1> whole(backend(), 9, 1, 3, false);
   EXPECT_LT(2 * grid.step.prolongator().n_nonzero_elements(), whole.step.prolongator().n_nonzero_elements());
   EXPECT_LT(2 * grid.step.coarse_matrix().n_nonzero_elements(), whole.step.coarse_matrix().n_nonzero_elements());
+}
+
+TEST_P(ShortProlongatorTest, StretchesDoNotShow)
+{
+  GridCoarsening<3>         grid(backend(), 8, 2, 3, true);
+  const std::vector<double> whole = grid.prolongator().values;
+  grid.step.set_stretch(50);
+  grid.compute();
+  EXPECT_EQ(grid.prolongator().values, whole);
 }
 
 TEST_P(ShortProlongatorTest, ModesStayWhatTheyAre)

@@ -262,18 +262,20 @@ namespace PatchFEM::multigrid
                    const Array<double>     &coarse_modes,
                    const int                n_c,
                    const int                n_m,
+                   const int                first,
+                   const int                last,
                    const Array<Number>     &all_values,
                    Array<Number>           &kept_values)
   {
-    // Item i * n_c + a is scalar row a of block row i.
-    for_all(kept_values.backend(), std::int64_t(all_blocks.n_rows) * n_c,
+    // Item (i - first) * n_c + a is scalar row a of block row i.
+    for_all(kept_values.backend(), std::int64_t(last - first) * n_c,
             [=, all = all_blocks.view(), kept = kept_blocks.view(), aggregate_of_node = aggregate_of_node.data(),
              modes = coarse_modes.data(), all_values = all_values.data(),
              kept_values = kept_values.data()] PATCHFEM_DEVICE(const std::int64_t item) {
-              const std::int64_t i = item / n_c, begin = all.row_offsets[i], kept_begin = kept.row_offsets[i];
+              const std::int64_t i = first + item / n_c, begin = all.row_offsets[i], kept_begin = kept.row_offsets[i];
               const int          n = static_cast<int>(all.row_offsets[i + 1] - begin), a = static_cast<int>(item % n_c);
               const int     n_kept = static_cast<int>(kept.row_offsets[i + 1] - kept_begin), own = aggregate_of_node[i];
-              const Number *from   = all_values + (begin * n_c + std::int64_t(a) * n) * n_m;
+              const Number *from   = all_values + ((begin - all.row_offsets[first]) * n_c + std::int64_t(a) * n) * n_m;
               Number *const to     = kept_values + (kept_begin * n_c + std::int64_t(a) * n_kept) * n_m;
               Number       *to_own = nullptr;
               double        motion[kernels::max_block_size];
@@ -369,13 +371,13 @@ namespace PatchFEM::multigrid
             });
   }
 
-#define INSTANTIATE(Number)                                                                                 \
-  template void mask_decoupled(Here, const SlicedEllpackMatrix<Number> &, int, Array<double> &);            \
-  template bool couples(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &);                  \
-  template void add_node_product(Here, double, const Array<double> &, SlicedEllpackMatrix<Number> &);       \
-  template void fold_blocks(Here, const CompressedPattern &, const CompressedPattern &, const Array<int> &, \
-                            const Array<double> &, int, int, const Array<Number> &, Array<Number> &);       \
-  template void add_row_sums(Here, const SlicedEllpackMatrix<Number> &, Array<Number> &);                   \
+#define INSTANTIATE(Number)                                                                                     \
+  template void mask_decoupled(Here, const SlicedEllpackMatrix<Number> &, int, Array<double> &);                \
+  template bool couples(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &);                      \
+  template void add_node_product(Here, double, const Array<double> &, SlicedEllpackMatrix<Number> &);           \
+  template void fold_blocks(Here, const CompressedPattern &, const CompressedPattern &, const Array<int> &,     \
+                            const Array<double> &, int, int, int, int, const Array<Number> &, Array<Number> &); \
+  template void add_row_sums(Here, const SlicedEllpackMatrix<Number> &, Array<Number> &);                       \
   template void convert_scaled(Here, const Vector<float> &, const double *, bool, Vector<Number> &);
 
   INSTANTIATE(float)
@@ -431,11 +433,10 @@ namespace PatchFEM
     const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;
     const Array<int> &aggregate_of_node = of_ranks ? of_ranks->aggregate_of_node : aggregates.aggregate_of_node();
     multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
-    Array<Number> P_values;
-    if (folded)
-      P_values.reinit(place, whole.columns.size() * nc * nm);
-    else
-      P_values = memory_of_P();
+    Array<double> modes;
+    if (nodes != nullptr)
+      modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, folded);
+    Array<Number> P_values = memory_of_P();
     {
       // Half as many bytes to read 27 times where Q comes in single precision.
       Array<Number> copy;
@@ -455,22 +456,34 @@ namespace PatchFEM
       kernels::CoarseningView<Number> all = view(A, P_values.data());
       all.P                               = whole.view();
       all.P_width                         = whole.width;
-      launch(place, [&](const Here here) {
-        kernels::prolongator(
-            here, all,
-            kernels::TentativeView<Number>{aggregate_of_node.data(), Q, *D_inverse.block_diagonal(), omega.data()});
-      });
-    }
-    Array<double> modes;
-    if (nodes != nullptr)
-      modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, folded);
-    if (folded)
-    {
-      Array<Number> kept = memory_of_P();
-      multigrid::fold_blocks(where, whole_pattern, P_pattern, aggregate_of_node,
-                             nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, P_values, kept);
-      P_values.swap(kept);
-      place.synchronize();
+      // Rows whose blocks are folded stand in a buffer before, a stretch at a time.
+      const int          n        = all.A.n_rows;
+      const std::int64_t n_values = folded ? whole.columns.size() * nc * nm : 0;
+      const std::int64_t n_stretches =
+          n_values * sizeof(Number) / stretch_bytes(A.n_stored_elements() * sizeof(Number)) + 1;
+      const int     step = folded && stretch > 0 ? stretch : static_cast<int>((n + n_stretches - 1) / n_stretches);
+      Array<Number> buffer;
+      for (int first = 0; first < n; first += step)
+      {
+        const int last = std::min(n, first + step);
+        if (folded)
+        {
+          const std::int64_t size =
+              step >= n ? n_values : (whole.offsets.read(last) - whole.offsets.read(first)) * nc * nm;
+          if (std::int64_t(buffer.size()) < size)
+            buffer.reinit(place, size);
+          all.P_values = buffer.data();
+        }
+        launch(place, [&](const Here here) {
+          kernels::prolongator(here, all,
+                               kernels::TentativeView<Number>{first, last, aggregate_of_node.data(), Q,
+                                                              *D_inverse.block_diagonal(), omega.data()});
+        });
+        if (folded)
+          multigrid::fold_blocks(where, whole, P_pattern, aggregate_of_node,
+                                 nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, first, last, buffer,
+                                 P_values);
+      }
     }
     if (nodes != nullptr)
       of_ranks->rows_of_P.update(*nodes, P_pattern, 0, nc, nm, P_values.data());

@@ -75,6 +75,7 @@ namespace PatchFEM::multigrid
    * @param kept Rows are subsets of those of @p all, and have their node's own aggregate.
    * @param aggregate_of_node [node], -1 where none.
    * @param coarse_modes R, upper triangles, [aggregate][mode][mode].
+   * @param all_values Of rows [@p first, @p last); those of @p kept_values are of all rows.
    */
   template <typename Number, typename Where>
   void fold_blocks(Where,
@@ -84,6 +85,8 @@ namespace PatchFEM::multigrid
                    const Array<double>     &coarse_modes,
                    int                      n_c,
                    int                      n_m,
+                   int                      first,
+                   int                      last,
                    const Array<Number>     &all_values,
                    Array<Number>           &kept_values);
 

@@ -68,7 +68,7 @@ namespace PatchFEM
    *
    * Otherwise A P is never stored whole: its rows are computed in stretches of stretch_bytes(), and each is added to the
    * coarse matrix before the next: short ones fill a device less well. Products read P's values row by row; these stand in
-   * the memory of P until the products are done (where blocks are folded, in memory of their own).
+   * the memory of P until the products are done, and blocks that are folded into them come in stretches, too.
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
@@ -119,13 +119,13 @@ namespace PatchFEM
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
     std::size_t                        memory_consumption() const;
 
-    /** Of A P's values at once: a third of those of A, at least 64 MB and at most 2 GB, which fill any device. */
+    /** Of A P's values, and of P's that are folded, at once: a third of those of A, at least 64 MB and at most 2 GB, which fill any device. */
     static std::int64_t stretch_bytes(const std::int64_t bytes_of_A)
     {
       return std::clamp(bytes_of_A / 3, std::int64_t(1) << 26, std::int64_t(1) << 31);
     }
 
-    /** Rows of A P per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
+    /** Rows per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
 
     /** What kernels see. */
