@@ -251,9 +251,10 @@ namespace PatchFEM
     Array<double> all = batches().node_points();
     if (batches().n_rows() == batches().n_nodes())
       return all;
-    std::vector<double> points = all.to_vector();
-    points.resize(std::size_t(batches().n_rows()) * batches().dimension());
-    return Array<double>(backend(), points);
+    Array<double> points(backend(), std::size_t(batches().n_rows()) * batches().dimension()); // ghosts are behind
+    if (!points.empty())
+      memory::copy(backend(), points.data(), backend(), all.data(), points.memory_consumption());
+    return points;
   }
 
   NearNullSpace Space::constants() const
@@ -274,18 +275,9 @@ namespace PatchFEM
   {
     require(batches().n_components() == batches().dimension(),
             "Rigid-body modes are of displacements, with a component for each dimension.");
-    const Array<double> points = owned_points();
-    std::vector<double> centroid;
-    if (batches().partitioner() != nullptr)
-    {
-      const int                 dim = batches().dimension();
-      const std::vector<double> own = points.to_vector();
-      centroid.assign(dim, 0.);
-      for (std::size_t i = 0; i < own.size(); ++i)
-        centroid[i % dim] += own[i] / static_cast<double>(batches().partitioner()->n_global());
-      batches().partitioner()->communicator().sum(centroid.data(), dim);
-    }
-    NearNullSpace result = NearNullSpace::rigid_body_modes(batches().dimension(), points, centroid);
+    const std::shared_ptr<const Partitioner> &nodes = batches().partitioner();
+    NearNullSpace result = NearNullSpace::rigid_body_modes(batches().dimension(), owned_points(),
+                                                           nodes != nullptr ? &nodes->communicator() : nullptr);
     result.set_embedding(linear_embedding());
     return result;
   }

@@ -27,7 +27,7 @@ namespace PatchFEM::multigrid
 
   template <>
   void rigid_body_modes(
-      Here, const int dim, const Array<double> &points, const std::vector<double> &centroid, Array<double> &modes)
+      Here, const int dim, const Array<double> &points, const Communicator *const ranks, Array<double> &modes)
   {
     const Backend     &place   = points.backend();
     const std::int64_t n_nodes = points.size() / dim;
@@ -46,12 +46,14 @@ namespace PatchFEM::multigrid
         kernels::dot(where, n_nodes, coordinate.data(), one.data(), partials.data(), sums.data() + d);
       });
     }
-    if (!centroid.empty())
+    if (ranks != nullptr)
     {
-      std::vector<double> scaled = centroid;
-      for (double &x : scaled)
-        x *= static_cast<double>(n_nodes);
-      sums.copy_from(scaled.data(), scaled.size());
+      std::vector<double> of_all = sums.to_vector();
+      of_all.push_back(static_cast<double>(n_nodes));
+      ranks->sum(of_all.data(), dim + 1);
+      for (int d = 0; d < dim; ++d)
+        of_all[d] *= static_cast<double>(n_nodes) / of_all[dim];
+      sums.copy_from(of_all.data(), dim);
     }
     modes.reinit(place, points.size() * n_modes);
     for_all(

@@ -19,11 +19,11 @@ namespace PatchFEM::multigrid
 
   /**
    * Translations and rotations, [node][component][mode]: in 2D (1, 0), (0, 1), (-y, x), in 3D after three translations
-   * (0, -z, y), (z, 0, -x), (-y, x, 0), coordinates relative to @p centroid, or if it is empty to that of @p points, [node][dim].
+   * (0, -z, y), (z, 0, -x), (-y, x, 0), coordinates relative to the centroid of @p points, [node][dim],
+   * of all @p ranks if they are given.
    */
   template <typename Where>
-  void rigid_body_modes(
-      Where, int dim, const Array<double> &points, const std::vector<double> &centroid, Array<double> &modes);
+  void rigid_body_modes(Where, int dim, const Array<double> &points, const Communicator *ranks, Array<double> &modes);
 
   /** Modes of unknowns with rows 0 off the diagonal (Dirichlet, padding) become 0: coarse spaces must not move them. */
   template <typename Number, typename Where>

@@ -32,7 +32,7 @@ namespace PatchFEM
   }
 
   NearNullSpace
-  NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points, const std::vector<double> &centroid)
+  NearNullSpace::rigid_body_modes(const int dim, const Array<double> &points, const Communicator *const ranks)
   {
     require(dim == 2 || dim == 3, "Rigid-body modes exist in 2 and 3 dimensions, not in ", dim, ".");
     require(points.size() % dim == 0, "The positions of nodes are not a multiple of the dimension.");
@@ -40,7 +40,7 @@ namespace PatchFEM
     result.set_points(dim, points);
     result.modes_per_unknown = dim == 2 ? 3 : 6;
     choose(points.backend(),
-           [&](auto where) { multigrid::rigid_body_modes(where, dim, points, centroid, result.values); });
+           [&](auto where) { multigrid::rigid_body_modes(where, dim, points, ranks, result.values); });
     return result;
   }
 

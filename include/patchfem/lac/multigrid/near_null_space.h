@@ -8,6 +8,8 @@
 
 namespace PatchFEM
 {
+  class Communicator;
+
   /**
    * Modes of (nearly) no energy, which the coarse levels of smoothed aggregation must represent: B, a row of n_modes
    * entries for every unknown, [node][component][mode], and what else is known of the space that a matrix is of. Where
@@ -26,11 +28,10 @@ namespace PatchFEM
     static NearNullSpace constants(int n_components, int dim, const Array<double> &points);
 
     /**
-     * Translations and rotations about the centroid, 3 modes in 2D and 6 in 3D; @p points is [node][dim]. Where they are
-     * a rank's, @p centroid is that of all, [dim].
+     * Translations and rotations about the centroid, 3 modes in 2D and 6 in 3D; @p points is [node][dim]. Where each of
+     * several @p ranks has some of them, the centroid is that of all; collective then.
      */
-    static NearNullSpace
-    rigid_body_modes(int dim, const Array<double> &points, const std::vector<double> &centroid = {});
+    static NearNullSpace rigid_body_modes(int dim, const Array<double> &points, const Communicator *ranks = nullptr);
 
     /** @p n_modes modes, [node][component][mode], at nodes whose positions may be known, [node][dim]. */
     static NearNullSpace at_nodes(int n_modes, Array<double> &&modes, int dim, const Array<double> &points);
