@@ -3,8 +3,10 @@
 #include "kernels/run.h"
 #include "lac/graph/graph_tools.h"
 #include "lac/multigrid/ghost_rows.h"
+#include "lac_cases.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -195,4 +197,66 @@ TEST_P(RankStepsTest, GroupsOfRanksTouchAcross)
       ASSERT_EQ(edge->first, std::pair(i, to[e]));
       ASSERT_EQ(edge->second, sums[e]);
     }
+}
+
+TEST_P(RankStepsTest, BlocksAreGathered)
+{
+  // Of the rows 0: (0) 1 (2) 2; 1: (1) 3; 2: (0) 4 (1) 5 (2) 6 the last two, with node 0 as ghost 2, by their local columns.
+  const auto check = [&](const HostCSR<double> &whole, const int b, const int first, const std::vector<int> &numbers) {
+    std::vector<int> local(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      local[numbers[i]] = static_cast<int>(i);
+    const int                           n_own = whole.n_rows / b - first;
+    HostCSR<double>                     rows{n_own * b, whole.n_columns, {0}, {}, {}};
+    std::vector<std::pair<int, double>> row;
+    for (int i = first * b; i < whole.n_rows; ++i)
+    {
+      row.clear();
+      for (std::int64_t e = whole.row_offsets[i]; e < whole.row_offsets[i + 1]; ++e)
+        row.emplace_back(local[whole.columns[e] / b] * b + whole.columns[e] % b, whole.values[e]);
+      rows.append_row(row);
+    }
+    SlicedEllpackMatrix<double> A, all;
+    A.reinit(backend(), rows, b, b);
+    all.reinit(backend(), whole, b, b);
+    Array<std::int64_t> own_offsets, offsets;
+    Array<int>          columns, unused;
+    std::vector<int>    all_numbers(whole.n_rows / b);
+    std::iota(all_numbers.begin(), all_numbers.end(), 0);
+    choose(backend(), [&](auto where) {
+      of_ranks::read_blocks(where, backend(), A.view(), numbers, own_offsets, columns);
+      of_ranks::read_blocks(where, backend(), all.view(), all_numbers, offsets, unused);
+    });
+    const std::vector<std::int64_t> starts = offsets.to_vector();
+    Array<int>                      places(backend(), columns.size()), sorted(backend(), columns.size());
+    Array<double>                   packed(backend(), std::vector<double>(columns.size() * b * b, NAN));
+    choose(backend(), [&](auto where) {
+      of_ranks::sort_rows(where, own_offsets, columns, places, sorted.data());
+      of_ranks::pack_blocks(where, A, own_offsets, places, packed);
+    });
+    std::vector<double> others; // blocks of the rows before
+    for (int i = 0; i < first; ++i)
+      for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k)
+        for (int a = 0; a < b; ++a)
+          for (int c = 0; c < b; ++c)
+            others.push_back(whole.values[whole.row_offsets[i * b + a] + (k - starts[i]) * b + c]);
+    Array<double> values(backend(), std::vector<double>(all.n_stored_elements(), NAN));
+    all.swap_values(values);
+    choose(backend(), [&](auto where) {
+      of_ranks::unpack_blocks(where, offsets, starts[first], packed, Array<double>(backend(), others), all);
+    });
+    EXPECT_EQ(all.to_csr_host().values, whole.values);
+    return std::pair(sorted.to_vector(), packed.to_vector());
+  };
+  const auto [columns, packed] = check({3, 3, {0, 2, 3, 6}, {0, 2, 1, 0, 1, 2}, {1, 2, 3, 4, 5, 6}}, 1, 1, {1, 2, 0});
+  EXPECT_EQ(columns, (std::vector<int>{1, 0, 1, 2}));
+  EXPECT_EQ(packed, (std::vector<double>{3, 4, 5, 6}));
+
+  for (const int b : {1, 3, 6})
+  {
+    std::vector<int> numbers(500);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::rotate(numbers.begin(), numbers.begin() + 170, numbers.end());
+    check(cases::spd_blocks(500, b, 7), b, 170, numbers);
+  }
 }

@@ -2,6 +2,8 @@
 #include "../core/multigrid_cases.h"
 #include "rank_tables.h"
 
+#include <patchfem/lac/multigrid/gathered_matrix.h>
+
 using namespace PatchFEM;
 using cases::Dense;
 
@@ -197,6 +199,11 @@ namespace
     // The same bits again, in the memory that is there.
     step.compute(A, aggregates, tentative, diagonal, lambda);
     EXPECT_EQ(gathered(step.coarse_matrix(), coarse).values, C.values) << what;
+
+    GatheredMatrix<Number> on_all;
+    on_all.reinit(step.coarse_matrix());
+    on_all.update(step.coarse_matrix());
+    EXPECT_EQ(Dense(on_all.matrix().to_csr_host()).values, C.values) << what;
   }
 
   TEST(CoarseningOfRanks, AgreesWithDenseAlgebra)

@@ -3,6 +3,7 @@
 
 #include <patchfem/base/partitioner.h>
 #include <patchfem/lac/matrix/compressed_pattern.h>
+#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
 namespace PatchFEM
 {
@@ -138,6 +139,32 @@ namespace PatchFEM
                       int                      n_m,
                       const Array<Number>     &received,
                       Number                  *values);
+
+    /** Where the rows of blocks of @p A start, in blocks, and numbers[column] of their columns, one row behind the other. */
+    template <typename Where>
+    void read_blocks(Where,
+                     const Backend           &place,
+                     const SlicedPatternView &A,
+                     const std::vector<int>  &numbers,
+                     Array<std::int64_t>     &offsets,
+                     Array<int>              &columns);
+
+    /** Blocks of @p A one behind the other, each with its entries by rows; the k-th of all is block places[k] of its row. */
+    template <typename Number, typename Where>
+    void pack_blocks(Where,
+                     const SlicedEllpackMatrix<Number> &A,
+                     const Array<std::int64_t>         &offsets,
+                     const Array<int>                  &places,
+                     Array<Number>                     &packed);
+
+    /** The reverse, blocks in order: those from block @p first on are @p own, those before and behind are @p others. */
+    template <typename Number, typename Where>
+    void unpack_blocks(Where,
+                       const Array<std::int64_t>   &offsets,
+                       std::int64_t                 first,
+                       const Array<Number>         &own,
+                       const Array<Number>         &others,
+                       SlicedEllpackMatrix<Number> &A);
 
     /** The different columns[e], begin <= e < end, ascending, all below @p n; places[e] becomes its place among them. */
     template <typename Where>

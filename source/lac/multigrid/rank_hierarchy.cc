@@ -18,6 +18,12 @@ namespace PatchFEM
 
     /** A level of so few nodes on each rank is gathered: there border counts for more than what lies inside. */
     constexpr int few_nodes = 16;
+
+    /**
+     * On a GPU all of a coarse level of so many nodes take as long as a part of them: 6 MB of elasticity are read in 2 us,
+     * its exchanges take 5 us each, and to set it up in parts, of which the next level is gathered, took 16 ms of 140.
+     */
+    constexpr int few_on_device = 1024;
   } // namespace
 
   template <typename Number>
@@ -35,7 +41,6 @@ namespace PatchFEM
     parameters                = amg_parameters;
     finest                    = &A;
     levels.clear();
-    everything.reset();
     const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
@@ -53,8 +58,11 @@ namespace PatchFEM
     modes.copy_from(place, near_null.array());
     points.copy_from(place, near_null.points());
 
-    while (last().partitioner()->n_global() >
-               std::max(small / last().block_rows(), std::int64_t(few_nodes) * ranks.size()) &&
+    const auto is_gathered = [&](const std::int64_t n_nodes) {
+      return n_nodes <= std::max(small / last().block_rows(), std::int64_t(few_nodes) * ranks.size()) ||
+             (place.kind() == BackendKind::cuda && !levels.empty() && n_nodes <= few_on_device);
+    };
+    while (!is_gathered(last().partitioner()->n_global()) &&
            levels.size() + 1 < std::size_t(parameters.max_levels) + embedded)
     {
       const SlicedEllpackMatrix<Number> &matrix = last();
@@ -107,7 +115,7 @@ namespace PatchFEM
       levels.push_back(std::move(level));
     }
 
-    gather_matrix(last());
+    gather();
     const NearNullSpace all_modes =
         NearNullSpace::at_nodes(n_modes, Array<double>(place, ranks.concatenate(modes.to_vector())), dim,
                                 Array<double>(place, ranks.concatenate(points.to_vector())));
@@ -122,7 +130,7 @@ namespace PatchFEM
     }
     report(levels.size(), "gathering");
     tell_of_finest();
-    gathered.initialize(whole, all_modes, *again, levels.empty() ? amg_parameters : parameters,
+    gathered.initialize(whole.matrix(), all_modes, *again, levels.empty() ? amg_parameters : parameters,
                         std::move(null_vectors));
     make_vectors();
   }
@@ -154,11 +162,10 @@ namespace PatchFEM
     finest     = &A;
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
-    everything.reset();
     for (auto &from : other.levels)
     {
       const int n_modes = from->coarsening.prolongator().block_columns();
-      auto      level   = std::make_unique<Level>();
+      auto level        = std::make_unique<Level>();
       level->A          = &last();
       level->embedding  = from->embedding;
       level->aggregates = std::move(from->aggregates);
@@ -169,9 +176,9 @@ namespace PatchFEM
       level->compute_coarse(null_scale);
       levels.push_back(std::move(level));
     }
-    gather_matrix(last());
+    gather();
     tell_of_finest();
-    gathered.initialize_from(whole, std::move(other.gathered));
+    gathered.initialize_from(whole.matrix(), std::move(other.gathered));
     make_vectors();
   }
 
@@ -244,10 +251,10 @@ namespace PatchFEM
       levels[l]->compute_coarse(null_scale);
       report(l, "values");
     }
-    gather_matrix(last());
+    whole.update(last());
     report(levels.size(), "gathering");
     tell_of_finest();
-    gathered.update(whole);
+    gathered.update(whole.matrix());
     make_vectors();
   }
 
@@ -285,48 +292,14 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void RankHierarchy<Number>::gather_matrix(const SlicedEllpackMatrix<Number> &A)
+  void RankHierarchy<Number>::gather()
   {
-    const Partitioner        &nodes = *A.partitioner();
-    const Communicator       &ranks = nodes.communicator();
-    const int                 b     = A.block_rows();
-    const HostCSR<Number>     own   = A.to_csr_host();
-    std::vector<std::int64_t> lengths(own.n_rows);
-    std::vector<int>          columns(own.columns.size());
-    require(nodes.n_global() * b < std::int64_t(1) << 31, "A level of ", nodes.n_global() * b,
-            " rows is too large to be gathered.");
-    for (int i = 0; i < own.n_rows; ++i)
-      lengths[i] = own.row_offsets[i + 1] - own.row_offsets[i];
-    for (std::size_t e = 0; e < columns.size(); ++e)
-      columns[e] = static_cast<int>(nodes.global(own.columns[e] / b)) * b + own.columns[e] % b;
-    lengths                                    = ranks.concatenate(lengths);
-    columns                                    = ranks.concatenate(columns);
-    const std::vector<Number>           values = ranks.concatenate(own.values);
-    const int                           n      = static_cast<int>(lengths.size());
-    HostCSR<Number>                     all{n, n, {0}, {}, {}};
-    std::vector<std::pair<int, Number>> row;
-    std::int64_t                        e = 0;
-    for (const std::int64_t length : lengths)
-    {
-      row.clear();
-      for (const std::int64_t row_end = e + length; e < row_end; ++e)
-        row.emplace_back(columns[e], values[e]);
-      all.append_row(row);
-    }
-    whole.reinit(A.backend(), all, b, b);
-
-    if (everything == nullptr) // values alone may have changed since
-    {
-      std::vector<Partitioner::Ghost> others;
-      const std::vector<int>          sizes = ranks.all_gather(int(nodes.n_owned()));
-      for (int rank = 0; rank < ranks.size(); ++rank)
-        for (int i = 0; rank != ranks.rank() && i < sizes[rank]; ++i)
-          others.push_back({rank, i});
-      everything = std::make_shared<const Partitioner>(nodes.shared_communicator(), nodes.n_owned(), std::move(others));
-    }
-    own_and_others.reinit(A.backend(), everything, b);
-    whole_x.reinit(A.backend(), n);
-    whole_b.reinit(A.backend(), n);
+    const Backend &place = finest->backend();
+    whole.reinit(last());
+    whole.update(last());
+    own_and_others.reinit(place, whole.nodes(), last().block_rows());
+    whole_x.reinit(place, whole.matrix().n_rows());
+    whole_b.reinit(place, whole.matrix().n_rows());
   }
 
   template <typename Number>
@@ -377,7 +350,7 @@ namespace PatchFEM
   {
     // Nodes of ranks before this one, its own, and those of ranks behind it are three stretches of all.
     const Backend    &place = b.backend();
-    const std::size_t n = b.size(), before = everything->first() * whole.block_rows(),
+    const std::size_t n = b.size(), before = whole.nodes()->first() * whole.matrix().block_rows(),
                       behind = whole_b.size() - before - n;
     const auto copy          = [&](Number *to, const Number *from, const std::size_t size) {
       if (size > 0)

@@ -83,11 +83,76 @@ namespace PatchFEM::of_ranks
             });
   }
 
-#define INSTANTIATE(Number)                                                                               \
-  template Array<Number> read_values(Here, const CompressedPattern &, int, const Array<int> &,            \
-                                     const Array<std::int64_t> &, int, const Number *);                   \
-  template void          place_values(Here, const CompressedPattern &, int, const Array<int> &, int, int, \
-                                      const Array<Number> &, Number *);
+  template <>
+  void read_blocks(Here,
+                   const Backend           &place,
+                   const SlicedPatternView &A,
+                   const std::vector<int>  &numbers,
+                   Array<std::int64_t>     &offsets,
+                   Array<int>              &columns)
+  {
+    const Array<int> map(place, numbers);
+    offsets.reinit(place, std::size_t(A.n_rows) + 1);
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, A.n_rows, A.row_lengths, offsets.data()); });
+    columns.reinit(place, offsets.read(A.n_rows));
+    for_all(place, A.n_rows,
+            [=, map = map.data(), offsets = offsets.data(),
+             columns = columns.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              for (int p = 0; p < A.row_lengths[i]; ++p)
+                columns[offsets[i] + p] = map[A.column(static_cast<int>(i), p)];
+            });
+  }
+
+  template <typename Number, typename Where>
+  void pack_blocks(Where,
+                   const SlicedEllpackMatrix<Number> &A,
+                   const Array<std::int64_t>         &offsets,
+                   const Array<int>                  &places,
+                   Array<Number>                     &packed)
+  {
+    const int b = A.block_rows(), size = b * b;
+    for_all(
+        A.backend(), static_cast<std::int64_t>(packed.size()),
+        [=, A = A.view(), offsets = offsets.data(), places = places.data(),
+         packed = packed.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+          const std::int64_t k     = e / size;
+          const std::int64_t row   = kernels::lower_bound(offsets, offsets + A.n_rows, k + 1) - offsets - 1;
+          const int          entry = static_cast<int>(e % size);
+          packed[(offsets[row] + places[k]) * size + entry] =
+              A.values[A.value_index(static_cast<int>(row), static_cast<int>(k - offsets[row]), entry / b, entry % b)];
+        });
+  }
+
+  template <typename Number, typename Where>
+  void unpack_blocks(Where,
+                     const Array<std::int64_t>   &offsets,
+                     const std::int64_t           first,
+                     const Array<Number>         &own,
+                     const Array<Number>         &others,
+                     SlicedEllpackMatrix<Number> &A)
+  {
+    const int          b = A.block_rows(), size = b * b;
+    const std::int64_t n = own.size(), begin = first * size;
+    for_all(A.backend(), n + static_cast<std::int64_t>(others.size()),
+            [=, A = A.view(), offsets = offsets.data(), own = own.data(),
+             others = others.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+              const std::int64_t k     = e / size;
+              const std::int64_t row   = kernels::lower_bound(offsets, offsets + A.n_rows, k + 1) - offsets - 1;
+              const int          entry = static_cast<int>(e % size);
+              A.values[A.value_index(static_cast<int>(row), static_cast<int>(k - offsets[row]), entry / b, entry % b)] =
+                  e < begin ? others[e] : (e < begin + n ? own[e - begin] : others[e - n]);
+            });
+  }
+
+#define INSTANTIATE(Number)                                                                                    \
+  template Array<Number> read_values(Here, const CompressedPattern &, int, const Array<int> &,                 \
+                                     const Array<std::int64_t> &, int, const Number *);                        \
+  template void          place_values(Here, const CompressedPattern &, int, const Array<int> &, int, int,      \
+                                      const Array<Number> &, Number *);                                        \
+  template void          pack_blocks(Here, const SlicedEllpackMatrix<Number> &, const Array<std::int64_t> &,   \
+                                     const Array<int> &, Array<Number> &);                                     \
+  template void          unpack_blocks(Here, const Array<std::int64_t> &, std::int64_t, const Array<Number> &, \
+                                       const Array<Number> &, SlicedEllpackMatrix<Number> &);
   INSTANTIATE(float)
   INSTANTIATE(double)
 #undef INSTANTIATE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
+#include <patchfem/lac/multigrid/gathered_matrix.h>
 
 namespace PatchFEM
 {
@@ -76,11 +77,10 @@ namespace PatchFEM
     double                                                 null_scale = 0.; ///< as in AMGHierarchy
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
-    SlicedEllpackMatrix<Number>        whole; ///< the matrix that is gathered, in the order of ranks
-    AMGHierarchy<Number>               gathered;
-    std::shared_ptr<const Partitioner> everything; ///< of its nodes: those of all other ranks are ghosts
-    mutable Vector<Number>             own_and_others, whole_x, whole_b;
-    mutable Vector<Number>             last_x, last_b; ///< of the level that is gathered, if it is not the finest
+    GatheredMatrix<Number> whole;
+    AMGHierarchy<Number>   gathered;
+    mutable Vector<Number> own_and_others, whole_x, whole_b;
+    mutable Vector<Number> last_x, last_b; ///< of the level that is gathered, if it is not the finest
 
     const SlicedEllpackMatrix<Number> &last() const
     {
@@ -97,7 +97,7 @@ namespace PatchFEM
     void compute_smoother(Level &level) const;
     void make_vectors();
     void tell_of_finest();
-    void gather_matrix(const SlicedEllpackMatrix<Number> &A);
+    void gather();
     void solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "ghost_rows.h"
+#include "kernels/run.h"
+
+#include <patchfem/lac/multigrid/gathered_matrix.h>
+
+#include <climits>
+#include <numeric>
+
+namespace PatchFEM
+{
+  template <typename Number>
+  void GatheredMatrix<Number>::reinit(const SlicedEllpackMatrix<Number> &A)
+  {
+    const Partitioner  &nodes = *A.partitioner();
+    const Communicator &ranks = nodes.communicator();
+    const Backend      &place = A.backend();
+    const int           b     = A.block_rows();
+    require(nodes.n_global() * b <= INT_MAX, "A level of ", nodes.n_global() * b, " rows is too large to be gathered.");
+
+    // Own rows by the numbers that all know, in their order.
+    std::vector<int> numbers(nodes.n_local());
+    for (int i = 0; i < nodes.n_local(); ++i)
+      numbers[i] = static_cast<int>(nodes.global(i));
+    Array<int> columns, sorted;
+    choose(place, [&](auto where) {
+      of_ranks::read_blocks(where, place, A.view(), numbers, own_offsets, columns);
+      sorted.reinit(place, columns.size());
+      places.reinit(place, columns.size());
+      of_ranks::sort_rows(where, own_offsets, columns, places, sorted.data());
+    });
+    const std::vector<std::int64_t> own = own_offsets.to_vector();
+    std::vector<int>                lengths(own.size() - 1);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = static_cast<int>(own[i + 1] - own[i]);
+    const std::vector<int> sizes       = ranks.all_gather(int(columns.size())),
+                           all_columns = ranks.concatenate(sorted.to_vector());
+    require(all_columns.size() <= std::size_t(INT_MAX), "A level of ", all_columns.size(),
+            " blocks is too large to be gathered.");
+    std::vector<std::int64_t> all(1, 0);
+    for (const int length : ranks.concatenate(lengths))
+      all.push_back(all.back() + length);
+    offsets.copy_from(place, all);
+    const Array<int> columns_there(place, all_columns);
+    const int        n = static_cast<int>(all.size()) - 1;
+    whole.reinit(place, SparsityView{n, n, offsets.data(), columns_there.data()}, b, b);
+
+    destinations.clear();
+    sources.clear();
+    first      = std::accumulate(sizes.begin(), sizes.begin() + ranks.rank(), std::int64_t(0));
+    int before = 0; // blocks of other ranks
+    for (int rank = 0; rank < ranks.size(); ++rank)
+    {
+      if (rank == ranks.rank())
+        continue;
+      if (!lengths.empty() && sizes[ranks.rank()] > 0)
+      {
+        destinations.push_back({rank, std::vector<int>(sizes[ranks.rank()])});
+        std::iota(destinations.back().indices.begin(), destinations.back().indices.end(), 0);
+      }
+      if (sizes[rank] > 0)
+        sources.push_back({rank, before, before + sizes[rank]});
+      before += sizes[rank];
+    }
+    travel = nodes.exchange(place, destinations, sources, sizeof(Number) * b * b);
+
+    std::vector<Partitioner::Ghost> others;
+    const std::vector<int>          n_nodes = ranks.all_gather(int(nodes.n_owned()));
+    for (int rank = 0; rank < ranks.size(); ++rank)
+      for (int i = 0; rank != ranks.rank() && i < n_nodes[rank]; ++i)
+        others.push_back({rank, i});
+    everything = std::make_shared<const Partitioner>(nodes.shared_communicator(), nodes.n_owned(), std::move(others));
+  }
+
+  template <typename Number>
+  void GatheredMatrix<Number>::update(const SlicedEllpackMatrix<Number> &A)
+  {
+    const Backend    &place = whole.backend();
+    const std::size_t size  = std::size_t(whole.block_rows()) * whole.block_rows();
+    Array<Number>     own(place, places.size() * size);
+    Array<Number>     of_others(place, sources.empty() ? 0 : sources.back().end * size);
+    choose(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
+    everything->communicator().look();
+    travel->run(own.data(), of_others.data());
+    choose(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });
+  }
+
+  template class GatheredMatrix<float>;
+  template class GatheredMatrix<double>;
+} // namespace PatchFEM
