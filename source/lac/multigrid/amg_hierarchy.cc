@@ -83,8 +83,14 @@ namespace PatchFEM
     const auto &finest = *other.levels.front();
     // Behind an embedding, whose unknowns are components, come those of modes.
     const auto &aggregated = *other.levels[finest.embedding && other.n_levels() > 1 ? 1 : 0];
+    const int   n_modes    = aggregated.has_coarse ? aggregated.coarsening.prolongator().block_columns() : 1;
+    for (auto &level : other.levels) // gives back what it has no use for
+    {
+      level->coarsening = {};
+      level->smoother.reset();
+    }
     build(
-        A, finest.embedding, aggregated.has_coarse ? aggregated.coarsening.prolongator().block_columns() : 1,
+        A, finest.embedding, n_modes,
         [&](const unsigned int index, Level &level) { level.aggregates = std::move(other.levels[index]->aggregates); },
         [&](const unsigned int index, Level &level) {
           level.tentative = std::move(other.levels[index]->tentative);

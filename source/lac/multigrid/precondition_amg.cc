@@ -127,6 +127,7 @@ namespace PatchFEM
     levels        = AMGHierarchy<Number>();
     single_levels = AMGHierarchy<float>();
     single_matrix = SlicedEllpackMatrix<float>();
+    bool too_soft = false; // levels are there in single precision, which is too short for them
     levels.monitor(end_of_phase);
     single_levels.monitor(end_of_phase);
     if constexpr (std::is_same<Number, double>::value)
@@ -147,15 +148,23 @@ namespace PatchFEM
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
           reason = reason_of<NotPositiveDefinite>([&]() {
             single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
-            return single_failure();
+            const std::string failure = single_failure();
+            too_soft                  = !failure.empty();
+            return failure;
           });
         }
         if (reason.empty())
           return;
-        single_levels = AMGHierarchy<float>();
       }
-    levels.initialize(blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked, near_null, aggregation,
-                      additional_data, std::move(null_vectors));
+    const SlicedEllpackMatrix<Number> &unrounded = blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked;
+    if constexpr (std::is_same<Number, double>::value)
+    {
+      if (too_soft)
+        levels.initialize_from(unrounded, std::move(single_levels));
+      single_levels = AMGHierarchy<float>();
+    }
+    if (!too_soft)
+      levels.initialize(unrounded, near_null, aggregation, additional_data, std::move(null_vectors));
     smooth_finest_in_single();
   }
 
@@ -167,7 +176,8 @@ namespace PatchFEM
                                                     std::vector<Array<double>>         null_vectors)
   {
     reason.clear();
-    single_limit = additional_data.single_limit;
+    single_limit  = additional_data.single_limit;
+    bool too_soft = false;
     if constexpr (std::is_same<Number, double>::value)
       if (additional_data.single_precision)
       {
@@ -186,7 +196,9 @@ namespace PatchFEM
               single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
                                              copies(null_vectors));
             });
-            return single_failure();
+            const std::string failure = single_failure();
+            too_soft                  = !failure.empty();
+            return failure;
           });
         if (reason.empty())
         {
@@ -196,8 +208,14 @@ namespace PatchFEM
           return;
         }
         A.partitioner()->communicator().look(); // what was told is behind
-        single_rank_levels.reset();
+        rank_levels = std::make_unique<RankHierarchy<Number>>();
+        rank_levels->monitor(end_of_phase);
         single_matrix = SlicedEllpackMatrix<float>();
+        if (too_soft)
+          rank_levels->initialize_from(A, std::move(*single_rank_levels));
+        single_rank_levels.reset();
+        if (too_soft)
+          return;
       }
     const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
     rank_levels                                 = std::make_unique<RankHierarchy<Number>>();

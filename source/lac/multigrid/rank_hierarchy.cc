@@ -165,6 +165,8 @@ namespace PatchFEM
     for (auto &from : other.levels)
     {
       const int n_modes = from->coarsening.prolongator().block_columns();
+      from->coarsening  = {}; // gives back what it has no use for
+      from->smoother.reset();
       auto level        = std::make_unique<Level>();
       level->A          = &last();
       level->embedding  = from->embedding;
