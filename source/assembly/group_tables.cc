@@ -177,13 +177,16 @@ namespace PatchFEM
         has_points = has_points || !batch.geometry.empty();
       std::int64_t there[2] = {has_points, !from.dof_indices.empty()};
       all_ranks.maximum(there, 2);
-      has_points             = there[0] != 0;
-      const bool has_indices = there[1] != 0;
-      result.dim             = dim;
-      result.n_components    = n_comp;
-      result.n_nodes         = static_cast<int>(n_owned + outside.size());
-      result.dof_indices     = group.collect(from.dof_indices.data(), has_indices ? std::size_t(n_here) * n_comp : 0);
-      result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim);
+      has_points                  = there[0] != 0;
+      const bool has_indices      = there[1] != 0;
+      result.dim                  = dim;
+      result.n_components         = n_comp;
+      result.n_nodes              = static_cast<int>(n_owned + outside.size());
+      const std::size_t n_outside = outside.size();
+      result.dof_indices = group.collect(from.dof_indices.data(), has_indices ? std::size_t(n_here) * n_comp : 0,
+                                         has_indices ? n_outside * n_comp : 0);
+      result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim,
+                                    has_points ? 0 : n_outside * dim);
       result.ranks.n_owned_nodes = static_cast<int>(n_owned);
       result.ranks.ghosts        = outside;
       if (is_alone)
@@ -207,9 +210,6 @@ namespace PatchFEM
       ghosts = group.collect(ghosts);
       if (!group.owns())
         return;
-      result.dof_indices.resize(has_indices ? std::size_t(result.n_nodes) * n_comp : 0);
-      if (!has_points)
-        result.points.resize(std::size_t(result.n_nodes) * dim);
       for (const Ghost &ghost : ghosts)
       {
         if (has_indices)
@@ -369,14 +369,13 @@ namespace PatchFEM
         const auto merge = [&](const std::vector<int> &values, const int width, const auto &number) {
           std::vector<int> own(std::size_t(from.ranks.n_own_cells[b]) * width), copies;
           std::transform(values.begin(), values.begin() + own.size(), own.begin(), number);
-          std::vector<int> merged = group.collect(own);
+          std::vector<int> merged = group.collect(own, std::size_t(n_copies[b]) * width);
           if (is_alone)
             return merged;
           for (const int cell : here)
             std::transform(values.begin() + std::size_t(cell) * width, values.begin() + std::size_t(cell + 1) * width,
                            std::back_inserter(copies), number);
           copies = group.collect(copies);
-          merged.resize(group.owns() ? std::size_t(to.n_cells) * width : 0);
           for (std::size_t i = 0; i < target.size() && group.owns(); ++i)
             std::copy_n(copies.data() + i * width, width, merged.data() + std::size_t(target[i]) * width);
           return merged;
@@ -397,7 +396,7 @@ namespace PatchFEM
       std::vector<FaceEntry> own(from.faces.begin(), from.faces.begin() + from.ranks.n_own_faces);
       for (FaceEntry &face : own)
         face.cell += first_own[face.batch];
-      result.faces             = group.collect(own);
+      result.faces             = group.collect(own, n_copies[n_batches]);
       result.ranks.n_own_faces = n_own[n_batches];
       if (is_alone)
         return;
@@ -422,7 +421,6 @@ namespace PatchFEM
       }
       copies = group.collect(copies);
       target = group.collect(target);
-      result.faces.resize(group.owns() ? n_own[n_batches] + n_copies[n_batches] : 0);
       for (std::size_t i = 0; i < target.size(); ++i)
         result.faces[target[i]] = copies[i];
     }

@@ -118,9 +118,9 @@ namespace PatchFEM
       tell(values.data(), n * sizeof(values[0]));
     }
 
-    /** On the owner @p values of all ranks, one rank's behind the other's; of members nothing. */
+    /** On the owner @p values of all ranks, one rank's behind the other's, and @p n_behind zeros; of members nothing. */
     template <typename T>
-    std::vector<T> collect(const T *values, const std::size_t n) const
+    std::vector<T> collect(const T *values, const std::size_t n, const std::size_t n_behind = 0) const
     {
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
       const std::vector<std::size_t> bytes = ranks().all_gather(n * sizeof(T));
@@ -128,7 +128,7 @@ namespace PatchFEM
       ranks().together([&] { // the owner may have no room for it
         if (!owns())
           return;
-        const std::size_t n_all = std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T);
+        const std::size_t n_all = std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T) + n_behind;
         all.reserve(n_all);
         touch(all.data(), n_all * sizeof(T));
         all.resize(n_all);
@@ -138,9 +138,9 @@ namespace PatchFEM
     }
 
     template <typename T>
-    std::vector<T> collect(const std::vector<T> &values) const
+    std::vector<T> collect(const std::vector<T> &values, const std::size_t n_behind = 0) const
     {
-      return collect(values.data(), values.size());
+      return collect(values.data(), values.size(), n_behind);
     }
 
     /** The other way: the owner's @p all, of which each rank gets @p n, in the order of ranks. */
