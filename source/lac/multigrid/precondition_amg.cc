@@ -408,7 +408,7 @@ namespace PatchFEM
     dispatch(backend, [&](auto where) {
       const int n = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40. + 1.));
       if (n > 1)
-        levels += std::min(n * (n_nodes / 7. + 1.), 8192.) * (few ? 27. : 61.) * n_modes * n_modes * 8.;
+        levels += std::min(n * (n_nodes / (few ? 27. : 7.) + 1.), 8192.) * (few ? 27. : 61.) * n_modes * n_modes * 8.;
     });
     // Compressed rows are copied to slices, which give way to those in single precision; of slices there are new
     // values.
