@@ -17,23 +17,28 @@ namespace PatchFEM
 {
   namespace
   {
+    constexpr std::size_t huge_page = std::size_t(2) << 20;
+
     /**
      * Memory of the emulated device: one reserved range of addresses that a KernelScope opens and closes with one
-     * system call each. Blocks are whole pages, handed out first fit; pages behind a freed one go back to the system.
+     * system call each, which takes time for every page that is there: hence 2 MB pages, if there are. Blocks are whole
+     * small pages, handed out best fit; the 2 MB pages inside of a freed one go back to the system.
      */
     class Arena
     {
     public:
       Arena()
       {
-        void *const address = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *const address =
+            mmap(nullptr, reserved + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         require(address != MAP_FAILED, "The emulated device could not reserve addresses for its memory.");
-        base = static_cast<char *>(address);
+        base = reinterpret_cast<char *>(round_up(reinterpret_cast<std::size_t>(address), huge_page));
+        madvise(base, reserved, MADV_HUGEPAGE); // else: small pages
       }
 
       void *allocate(const std::size_t n)
       {
-        const std::size_t                 bytes = round_up(n);
+        const std::size_t                 bytes = round_up(n, page);
         const std::lock_guard<std::mutex> lock(mutex);
         const auto                        found  = free_blocks.lower_bound(bytes);
         std::size_t                       offset = used;
@@ -50,31 +55,34 @@ namespace PatchFEM
           require(used + bytes <= reserved, "The emulated device is out of addresses.");
           used += bytes;
           if (depth > 0)
-            make_accessible(offset, bytes);
+            make_accessible();
         }
         return base + offset;
       }
 
       void deallocate(void *const pointer, const std::size_t n) noexcept
       {
-        const std::size_t                 bytes = round_up(n);
+        const std::size_t                 bytes = round_up(n, page);
         const std::lock_guard<std::mutex> lock(mutex);
-        madvise(pointer, bytes, MADV_DONTNEED);
-        free_blocks.emplace(bytes, static_cast<char *>(pointer) - base);
+        const std::size_t                 offset = static_cast<char *>(pointer) - base;
+        const std::size_t begin = round_up(offset, huge_page), end = (offset + bytes) / huge_page * huge_page;
+        if (begin < end)
+          madvise(base + begin, end - begin, MADV_DONTNEED);
+        free_blocks.emplace(bytes, offset);
       }
 
       void open()
       {
         const std::lock_guard<std::mutex> lock(mutex);
         if (depth++ == 0)
-          make_accessible(0, used);
+          make_accessible();
       }
 
       void close()
       {
         const std::lock_guard<std::mutex> lock(mutex);
         if (--depth == 0)
-          mprotect(base, used, PROT_NONE);
+          mprotect(base, round_up(used, huge_page), PROT_NONE);
       }
 
     private:
@@ -86,11 +94,14 @@ namespace PatchFEM
       std::mutex                              mutex;
       std::multimap<std::size_t, std::size_t> free_blocks; ///< bytes -> offset
 
-      static std::size_t round_up(const std::size_t bytes) { return (bytes + page - 1) / page * page; }
-
-      void make_accessible(const std::size_t begin, const std::size_t bytes)
+      static std::size_t round_up(const std::size_t bytes, const std::size_t unit)
       {
-        require(bytes == 0 || mprotect(base + begin, bytes, PROT_READ | PROT_WRITE) == 0,
+        return (bytes + unit - 1) / unit * unit;
+      }
+
+      void make_accessible()
+      {
+        require(used == 0 || mprotect(base, round_up(used, huge_page), PROT_READ | PROT_WRITE) == 0,
                 "The emulated device could not change the protection of its memory.");
       }
     };
@@ -144,9 +155,8 @@ namespace PatchFEM
       /** Large arrays get 2 MB pages if there are: products of many streams otherwise wait for address translations. */
       void *allocate_host(const std::size_t bytes)
       {
-        constexpr std::size_t huge_page = std::size_t(2) << 20;
-        const std::size_t     alignment = bytes >= 4 * huge_page ? huge_page : 256;
-        void *const           pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        const std::size_t alignment = bytes >= 4 * huge_page ? huge_page : 256;
+        void *const       pointer   = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
         if (pointer != nullptr && alignment == huge_page)
           madvise(pointer, (bytes + alignment - 1) / alignment * alignment, MADV_HUGEPAGE); // else: ordinary pages
         return pointer;
