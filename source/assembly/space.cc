@@ -276,9 +276,12 @@ namespace PatchFEM
     require(batches().n_components() == batches().dimension(),
             "Rigid-body modes are of displacements, with a component for each dimension.");
     const std::shared_ptr<const Partitioner> &nodes = batches().partitioner();
-    NearNullSpace result = NearNullSpace::rigid_body_modes(batches().dimension(), owned_points(),
-                                                           nodes != nullptr ? &nodes->communicator() : nullptr);
-    result.set_embedding(linear_embedding());
+    NearNullSpace                             result;
+    as_one(nodes, [&] {
+      result = NearNullSpace::rigid_body_modes(batches().dimension(), owned_points(),
+                                               nodes != nullptr ? &nodes->communicator() : nullptr);
+      result.set_embedding(linear_embedding());
+    });
     return result;
   }
 

@@ -147,7 +147,7 @@ namespace PatchFEM::kernels
   template <typename Number>
   struct TentativeView
   {
-    int                       first, last;       ///< rows of P to form; values begin with those of row first
+    int                       first, last;       ///< rows of P to form; P_values begin with those of row first
     const int                *aggregate_of_node; ///< [node], -1 where none
     const Number             *values;            ///< Q, [node][component][mode]
     BlockDiagonalView<Number> D;                 ///< D^-1

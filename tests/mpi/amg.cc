@@ -255,6 +255,44 @@ namespace
     check<Elasticity<3>>(with_another_cell(synthetic::cube_of_hexahedra(8, 3)), "elasticity that nothing holds", free);
   }
 
+  /** What fp32 is too short for is in fp64 on the aggregates that are there, whenever that is seen. */
+  TEST(MultigridOfRanks, TakesAggregatesToDouble)
+  {
+    ElementTables tables = synthetic::cube_of_hexahedra(8, 3);
+    hold(tables);
+    const auto          communicator = rank_tables::world();
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    for (const Backend &backend : rank_tables::backends())
+    {
+      const bool            has_levels = backend.group() == nullptr || backend.group()->owns();
+      System<Elasticity<3>> ours(backend, own);
+      Data                  data = Case::more_levels(), in_double = data;
+      in_double.single_precision = false;
+      PreconditionAMG<double> expected, found, hard;
+      expected.initialize(ours.matrix, ours.modes(), in_double);
+      data.single_limit = 0.;
+      found.initialize(ours.matrix, ours.modes(), data);
+      EXPECT_EQ(found.fallback() != "", has_levels);
+      EXPECT_EQ(solve(ours, found).x, solve(ours, expected).x);
+
+      const double easy = has_levels ? expected.condition() : 0.;
+      ours.ratio        = 1000.;
+      ours.assemble(1.);
+      hard.initialize(ours.matrix, ours.modes(), in_double);
+      data.single_limit = has_levels ? std::sqrt(easy * hard.condition()) : 0.;
+      ours.ratio        = 1.;
+      ours.assemble(1.);
+      found.initialize(ours.matrix, ours.modes(), data);
+      EXPECT_EQ(found.fallback(), "");
+      ours.ratio = 1000.;
+      ours.assemble(1.);
+      found.update(ours.matrix);
+      EXPECT_EQ(found.fallback() != "", has_levels);
+      EXPECT_EQ(solve(ours, found).x, solve(ours, hard).x);
+    }
+  }
+
   TEST(MultigridOfRanks, VisitsLevelsTwice)
   {
     Case w;

@@ -33,10 +33,10 @@ namespace PatchFEM
     std::vector<int>                lengths(own.size() - 1);
     for (std::size_t i = 0; i < lengths.size(); ++i)
       lengths[i] = static_cast<int>(own[i + 1] - own[i]);
-    const std::vector<int> sizes       = ranks.all_gather(int(columns.size())),
-                           all_columns = ranks.concatenate(sorted.to_vector());
-    require(all_columns.size() <= std::size_t(INT_MAX), "A level of ", all_columns.size(),
-            " blocks is too large to be gathered.");
+    const std::vector<int> sizes    = ranks.all_gather(int(columns.size()));
+    const std::int64_t     n_blocks = std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0));
+    require(n_blocks <= INT_MAX, "A level of ", n_blocks, " blocks is too large to be gathered.");
+    const std::vector<int>    all_columns = ranks.concatenate(sorted.to_vector());
     std::vector<std::int64_t> all(1, 0);
     for (const int length : ranks.concatenate(lengths))
       all.push_back(all.back() + length);
@@ -53,7 +53,7 @@ namespace PatchFEM
     {
       if (rank == ranks.rank())
         continue;
-      if (!lengths.empty() && sizes[ranks.rank()] > 0)
+      if (sizes[ranks.rank()] > 0)
       {
         destinations.push_back({rank, std::vector<int>(sizes[ranks.rank()])});
         std::iota(destinations.back().indices.begin(), destinations.back().indices.end(), 0);

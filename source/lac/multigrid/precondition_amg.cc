@@ -159,9 +159,10 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &unrounded = blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked;
     if constexpr (std::is_same<Number, double>::value)
     {
+      AMGHierarchy<float> soft; // which is no more, whatever is thrown
+      std::swap(soft, single_levels);
       if (too_soft)
-        levels.initialize_from(unrounded, std::move(single_levels));
-      single_levels = AMGHierarchy<float>();
+        levels.initialize_from(unrounded, std::move(soft));
     }
     if (!too_soft)
       levels.initialize(unrounded, near_null, aggregation, additional_data, std::move(null_vectors));
@@ -208,19 +209,26 @@ namespace PatchFEM
           return;
         }
         A.partitioner()->communicator().look(); // what was told is behind
-        rank_levels = std::make_unique<RankHierarchy<Number>>();
-        rank_levels->monitor(end_of_phase);
-        single_matrix = SlicedEllpackMatrix<float>();
+        single_matrix   = SlicedEllpackMatrix<float>();
+        const auto soft = std::move(single_rank_levels);
         if (too_soft)
-          rank_levels->initialize_from(A, std::move(*single_rank_levels));
-        single_rank_levels.reset();
-        if (too_soft)
-          return;
+          return make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
       }
     const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
-    rank_levels                                 = std::make_unique<RankHierarchy<Number>>();
-    rank_levels->monitor(end_of_phase);
-    rank_levels->initialize(A, near_null, again ? *again : aggregation, additional_data, std::move(null_vectors));
+    make_rank_levels([&](RankHierarchy<Number> &made) {
+      made.initialize(A, near_null, again ? *again : aggregation, additional_data, std::move(null_vectors));
+    });
+  }
+
+  /** By @p make; there are none if it throws. */
+  template <typename Number>
+  template <typename Make>
+  void PreconditionAMG<Number>::make_rank_levels(const Make &make)
+  {
+    auto made = std::make_unique<RankHierarchy<Number>>();
+    made->monitor(end_of_phase);
+    make(*made);
+    rank_levels = std::move(made);
   }
 
   /** Why fp32 is too short for the levels in it; empty if it is not. */
@@ -295,11 +303,9 @@ namespace PatchFEM
         if (reason.empty())
           return;
         finest.partitioner()->communicator().look(); // what was told is behind
-        rank_levels = std::make_unique<RankHierarchy<Number>>();
-        rank_levels->monitor(end_of_phase);
-        rank_levels->initialize_from(finest, std::move(*single_rank_levels));
-        single_rank_levels.reset();
-        single_matrix = SlicedEllpackMatrix<float>();
+        single_matrix   = SlicedEllpackMatrix<float>();
+        const auto soft = std::move(single_rank_levels);
+        make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(finest, std::move(*soft)); });
       }
       return;
     }
@@ -318,8 +324,9 @@ namespace PatchFEM
           blocked = SlicedEllpackMatrix<Number>();
           return;
         }
-        levels.initialize_from(finest, std::move(single_levels));
-        single_levels = AMGHierarchy<float>();
+        AMGHierarchy<float> soft;
+        std::swap(soft, single_levels);
+        levels.initialize_from(finest, std::move(soft));
         smooth_finest_in_single();
         return;
       }

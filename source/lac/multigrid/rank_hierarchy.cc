@@ -162,11 +162,16 @@ namespace PatchFEM
     finest     = &A;
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
+    other.whole = {};
+    std::vector<int> n_modes;
     for (auto &from : other.levels)
     {
-      const int n_modes = from->coarsening.prolongator().block_columns();
-      from->coarsening  = {}; // gives back what it has no use for
+      n_modes.push_back(from->coarsening.prolongator().block_columns());
+      from->coarsening = {}; // gives back what it has no use for
       from->smoother.reset();
+    }
+    for (auto &from : other.levels)
+    {
       auto level        = std::make_unique<Level>();
       level->A          = &last();
       level->embedding  = from->embedding;
@@ -174,11 +179,15 @@ namespace PatchFEM
       level->tentative  = std::move(from->tentative);
       level->settled    = std::move(from->settled);
       compute_smoother(*level);
-      level->reinit_coarse(n_modes);
+      report(levels.size(), "smoother");
+      level->reinit_coarse(n_modes[levels.size()]);
+      report(levels.size(), "patterns");
       level->compute_coarse(null_scale);
+      report(levels.size(), "values");
       levels.push_back(std::move(level));
     }
     gather();
+    report(levels.size(), "gathering");
     tell_of_finest();
     gathered.initialize_from(whole.matrix(), std::move(other.gathered));
     make_vectors();

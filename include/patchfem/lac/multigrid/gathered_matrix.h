@@ -9,7 +9,8 @@ namespace PatchFEM
   /**
    * The whole of a square matrix of several ranks on each of them, its nodes rank by rank, for levels so small that every
    * rank does better with all of them. Values go from device to device: of n blocks a rank sends its own to each other
-   * one and writes n where products want them. All functions are collective.
+   * one and writes n where products want them. Of many, which a level that nothing coarsens may have, an update takes
+   * their values three times more, in buffers and inboxes of which the latter stay. All functions are collective.
    */
   template <typename Number>
   class GatheredMatrix

@@ -158,6 +158,8 @@ namespace PatchFEM
                              AMGAggregation                    &aggregation,
                              const AdditionalData              &additional_data,
                              std::vector<Array<double>>         null_vectors);
+    template <typename Make>
+    void make_rank_levels(const Make &make);
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
     std::string                        single_failure();

@@ -119,13 +119,16 @@ namespace PatchFEM
     SlicedEllpackMatrix<Number>       &coarse_matrix() { return coarse; }
     std::size_t                        memory_consumption() const;
 
-    /** Of A P's values, and of P's that are folded, at once: a third of those of A, at least 64 MB and at most 2 GB, which fill any device. */
+    /**
+     * Of A P's values, and of P's that are folded, at once, about: a third of those of A, at least 64 MB and at most 2 GB,
+     * which fill any device.
+     */
     static std::int64_t stretch_bytes(const std::int64_t bytes_of_A)
     {
       return std::clamp(bytes_of_A / 3, std::int64_t(1) << 26, std::int64_t(1) << 31);
     }
 
-    /** Rows per stretch, for the next reinit(); 0: the rule above. Results in double do not depend on it. */
+    /** Rows per stretch, for the next reinit() and compute(); 0: the rule above. Results in double do not depend on it. */
     void set_stretch(const int n_rows) { stretch = n_rows; }
 
     /** What kernels see. */
