@@ -4,6 +4,10 @@
 #include "graph_tools.h"
 
 #include "kernels/hash.h"
+#include <patchfem/base/threads.h>
+
+#include <algorithm>
+#include <vector>
 
 /** @file Maximal independent sets in graphs, for the steps (see run.h) that need them. */
 namespace PatchFEM::graph_tools
@@ -51,14 +55,35 @@ namespace PatchFEM::graph_tools
       return result;
     }
 
-    /** Decides all undecided @p tuples, so that members are more than @p k hops apart. Returns the number of rounds. */
+#if !defined(__CUDACC__)
+    /** Calls @p visit(node) for what @p hops edges from @p i reach, until it returns false; whether it never did. */
+    template <typename Visit>
+    bool all_within(const AdjacencyView &graph, const std::int64_t i, const int hops, const Visit &visit)
+    {
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        if (!visit(graph.neighbours[e]))
+          return false;
+      for (std::int64_t e = graph.offsets[i]; hops > 1 && e < graph.offsets[i + 1]; ++e)
+        if (!all_within(graph, graph.neighbours[e], hops - 1, visit))
+          return false;
+      return true;
+    }
+#endif
+
+    /**
+     * Decides all undecided @p tuples, so that members are more than @p k hops apart: those that a greedy choice from the
+     * largest word down would take, however they are found. Returns the number of rounds. Where neighbourhood is not
+     * mutual, as in a graph without the rows of nodes that are decided, k has to be 1.
+     */
     int decide_members(const AdjacencyView &graph, const int k, Array<std::uint64_t> &tuples)
     {
       const Backend       &place = tuples.backend();
       const std::int64_t   n     = graph.n_nodes;
+      std::uint64_t *const own   = tuples.data();
+#if defined(__CUDACC__)
       Array<std::uint64_t> reached(place, n * k);
       Array<int>           undecided(place, 1);
-      std::uint64_t *const own = tuples.data(), *const hops = reached.data();
+      std::uint64_t *const hops = reached.data();
       for_all(place, n * k,
               [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
       for (int round = 1;; ++round)
@@ -98,6 +123,73 @@ namespace PatchFEM::graph_tools
         if (undecided.read(0) == 0)
           return round;
       }
+#else
+      // A node looks around until it meets one that comes before it, after few of 340 on a mesh of hexahedra, and waits
+      // for that one; members, one in fifty, tell all whom they reach.
+      struct Waiting
+      {
+        int node, before;
+      };
+      struct Share // of the nodes
+      {
+        std::vector<Waiting> waiting;
+        std::vector<int>     members, outside; ///< new ones
+      };
+      int n_rounds = 0;
+      launch(place, [&](Here) {
+        std::vector<Share> shares(max_threads());
+        const std::int64_t n_shares = shares.size();
+        parallel_for(n_shares, [&](const std::int64_t s) {
+          for (std::int64_t i = n * s / n_shares; i < n * (s + 1) / n_shares; ++i)
+            if (tuple::status(own[i]) == tuple::undecided)
+              shares[s].waiting.push_back({static_cast<int>(i), static_cast<int>(i)});
+        });
+        for (bool more = true; more; ++n_rounds)
+        {
+          parallel_for(n_shares, [&](const std::int64_t s) {
+            Share      &share  = shares[s];
+            std::size_t n_left = 0;
+            for (Waiting next : share.waiting)
+            {
+              const std::uint64_t mine = own[next.node];
+              if (tuple::status(mine) != tuple::undecided)
+                continue;
+              if (!(own[next.before] > mine) && all_within(graph, next.node, k, [&](const int j) {
+                    next.before = j;
+                    return !(own[j] > mine);
+                  }))
+                share.members.push_back(next.node);
+              else if (tuple::status(own[next.before]) == tuple::member)
+                share.outside.push_back(next.node);
+              else
+                share.waiting[n_left++] = next;
+            }
+            share.waiting.resize(n_left);
+          });
+          // Several may say of a node that it is outside; nobody else does of a member.
+          parallel_for(n_shares, [&](const std::int64_t s) {
+            const auto reject = [=](const std::int64_t i) {
+              if (tuple::status(__atomic_load_n(own + i, __ATOMIC_RELAXED)) == tuple::undecided)
+                __atomic_store_n(own + i, tuple::make(tuple::outside, 0, static_cast<int>(i)), __ATOMIC_RELAXED);
+            };
+            for (const int i : shares[s].outside)
+              reject(i);
+            for (const int i : shares[s].members)
+            {
+              own[i] ^= std::uint64_t(3) << 62; // undecided 01 becomes member 10
+              all_within(graph, i, k, [&](const int j) {
+                reject(j); // i itself is none of them any more
+                return true;
+              });
+            }
+            shares[s].members.clear();
+            shares[s].outside.clear();
+          });
+          more = std::any_of(shares.begin(), shares.end(), [](const Share &share) { return !share.waiting.empty(); });
+        }
+      });
+      return n_rounds;
+#endif
     }
 
     /** [node], 1 for members, 0 for others. */
