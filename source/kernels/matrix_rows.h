@@ -50,6 +50,12 @@ namespace PatchFEM::kernels
       A.for_each_block(row, [&](std::int64_t, const int column) { visit(column); });
     }
 
+    /** Owned columns of a row, which has its diagonal, but for that. */
+    int n_others(const int row) const
+    {
+      return (A.n_columns > A.n_rows ? A.lower_bound(row, A.n_rows) : A.row_lengths[row]) - 1;
+    }
+
     PATCHFEM_INLINE bool couples(const int row) const
     {
       for (int k = 0; k < A.row_lengths[row]; ++k)

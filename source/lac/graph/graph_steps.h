@@ -86,15 +86,73 @@ namespace PatchFEM::graph_tools
     }
   } // namespace
 
+#if !defined(__CUDACC__)
+  namespace
+  {
+    /**
+     * On the host: the graph of all owned columns of rows that couple, in one sweep over them. Returns false where one of
+     * these columns is of a row that does not, or a row lacks its diagonal.
+     */
+    template <typename Number>
+    bool read_all(const Backend                            &place,
+                  const kernels::SlicedEllpackRows<Number> &rows,
+                  const Array<int>                         &coupled,
+                  Adjacency                                &result)
+    {
+      const int  n = rows.n_rows();
+      Array<int> counts(place, n), found(place, 1); // such a row
+      found.set_zero();
+      for_all(place, n, [rows, coupled = coupled.data(), counts = counts.data()](const std::int64_t i) {
+        counts[i] = coupled[i] ? rows.n_others(static_cast<int>(i)) : 0;
+      });
+      Array<std::int64_t> offsets;
+      Array<int>          neighbours(place, scan(counts, offsets));
+      for_all(place, n,
+              [rows, coupled = coupled.data(), offsets = offsets.data(), neighbours = neighbours.data(),
+               found = found.data()](const std::int64_t i) {
+                const int  row = static_cast<int>(i), n_others = static_cast<int>(offsets[i + 1] - offsets[i]);
+                const int *columns = rows.A.columns + rows.A.block_index(row, 0);
+                int *const out     = neighbours + offsets[i];
+                int        all = 1, n_before = 0;
+                for (int k = 0; k < n_others; ++k, columns += rows.A.slice_height)
+                {
+                  const int column = columns[0], next = columns[rows.A.slice_height];
+                  out[k] = column < row ? column : next; // without the diagonal
+                  n_before += column < row;
+                  all &= coupled[out[k]];
+                }
+                if (coupled[row] && (all == 0 || rows.A.column(row, n_before) != row))
+                  raise_flag(found);
+              });
+      if (found.read(0) != 0)
+        return false;
+      result.reinit(std::move(offsets), std::move(neighbours));
+      return true;
+    }
+
+    template <typename Rows>
+    bool read_all(const Backend &, const Rows &, const Array<int> &, Adjacency &)
+    {
+      return false;
+    }
+  } // namespace
+#endif
+
   template <typename Rows, typename Where>
   Adjacency read_rows(Where, const Backend &place, const Rows &rows, const double threshold)
   {
-    const int     n = rows.n_rows();
-    Array<int>    coupled(place, n), counts(place, n);
-    Array<double> norms(place, threshold > 0. ? n : 0);
+    const int  n = rows.n_rows();
+    Array<int> coupled(place, n);
     for_all(place, n, [rows, coupled = coupled.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       coupled[i] = rows.couples(static_cast<int>(i));
     });
+    Adjacency result;
+#if !defined(__CUDACC__)
+    if (threshold == 0. && read_all(place, rows, coupled, result))
+      return result;
+#endif
+    Array<int>    counts(place, n);
+    Array<double> norms(place, threshold > 0. ? n : 0);
     if (threshold > 0.)
       for_all(place, n, [rows, norms = norms.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
@@ -121,7 +179,6 @@ namespace PatchFEM::graph_tools
                 });
             });
     place.synchronize();
-    Adjacency result;
     result.reinit(std::move(offsets), std::move(neighbours));
     return result;
   }
