@@ -75,8 +75,9 @@ namespace PatchFEM
       using namespace graph_tools;
       const NodePoints at{points.data(), dim, width};
       Array<double>    nearest;
-      if (static_cast<double>(nearest_neighbours(where, graph, nullptr, at, factor, nearest)) <
-          least_stretched_share * graph.n_nodes())
+      if (!may_be_stretched(where, graph, nullptr, at, factor) ||
+          static_cast<double>(nearest_neighbours(where, graph, nullptr, at, factor, nearest)) <
+              least_stretched_share * graph.n_nodes())
         return false;
       Adjacency shorts = short_edges(where, graph, at, factor, reaches(where, graph, nullptr, nearest));
       if (shorts.n_edges() == graph.n_edges())

@@ -57,6 +57,31 @@ namespace PatchFEM::graph_tools
     /// of cells that are refined once, and that of cells stretched enough to matter; 2.5 to 4 do alike.
     constexpr double reach_jump = 3.;
 
+    /// Of how many rows one is looked at to see whether there is something of which there would be many.
+    constexpr int one_of = 8;
+
+    /**
+     * Whether @p is(row) for any of @p n rows; of many only for one in eight, in groups of neighbours that share lines of
+     * memory: of 65,536 rows 512 groups, which miss what is in every twentieth once in 1e11 times.
+     */
+    template <typename Is>
+    bool any_of_some(const Backend &place, const int n, const Is &is)
+    {
+      constexpr int neighbours = 16;
+      const int     step       = n < 1 << 16 ? 1 : one_of;
+      Array<int>    found(place, 1);
+      found.set_zero();
+      for_all(place, std::int64_t(n / (neighbours * step) + 1) * neighbours,
+              [=, found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                const int group = static_cast<int>(i) / neighbours;
+                const int row   = (group * step + static_cast<int>(kernels::hash(group) % step)) * neighbours +
+                                static_cast<int>(i) % neighbours;
+                if (row < n && is(row))
+                  raise_flag(found);
+              });
+      return found.read(0) != 0;
+    }
+
     /** The graph of @p n nodes with the edges that visit(node, keep) keeps by keep(neighbour, weight), twice the same. */
     template <typename Visit>
     Adjacency kept(const Backend &place, const int n, const Visit &visit)
@@ -241,6 +266,57 @@ namespace PatchFEM::graph_tools
     return static_cast<int>(scan(counts, sums));
   }
 
+  /** Of the edges of a node. */
+  struct NearestNeighbour
+  {
+    AdjacencyView inside, outside; ///< the second without offsets if there is none
+    NodePoints    at;
+    double        factor; ///< squared
+
+    /** The squared length of the shortest; whether most are longer by the factor. */
+    PATCHFEM_INLINE bool operator()(const std::int64_t i, double &nearest) const
+    {
+      const auto visit = [&](const auto &use) { // use(squared length of an edge)
+        for (std::int64_t e = inside.offsets[i]; e < inside.offsets[i + 1]; ++e)
+          use(at.squared_distance(i, inside.neighbours[e]));
+        if (outside.offsets != nullptr)
+          for (std::int64_t e = outside.offsets[i]; e < outside.offsets[i + 1]; ++e)
+            use(at.squared_distance(i, outside.neighbours[e]));
+      };
+      double farthest = 0.;
+      int    n = 0, n_far = 0;
+      nearest = 0.;
+      visit([&](const double d) {
+        nearest  = n++ == 0 || d < nearest ? d : nearest;
+        farthest = d > farthest ? d : farthest;
+      });
+      if (farthest > factor * nearest)
+        visit([&](const double d) { n_far += d > factor * nearest; });
+      return 2 * n_far > n;
+    }
+  };
+
+  namespace
+  {
+    NearestNeighbour
+    nearest_neighbour(const Adjacency &edges, const Adjacency *across, const NodePoints &at, const double length_factor)
+    {
+      return {edges.view(), across != nullptr ? across->view() : AdjacencyView(), at, length_factor * length_factor};
+    }
+  } // namespace
+
+  template <>
+  bool may_be_stretched(
+      Here, const Adjacency &edges, const Adjacency *across, const NodePoints &at, const double length_factor)
+  {
+    return any_of_some(
+        edges.backend(), edges.n_nodes(),
+        [is_stretched = nearest_neighbour(edges, across, at, length_factor)] PATCHFEM_DEVICE(const int i) {
+          double nearest;
+          return is_stretched(i, nearest);
+        });
+  }
+
   template <>
   std::int64_t nearest_neighbours(Here,
                                   const Adjacency  &edges,
@@ -249,30 +325,15 @@ namespace PatchFEM::graph_tools
                                   const double      length_factor,
                                   Array<double>    &least)
   {
-    const AdjacencyView inside = edges.view(), outside = across != nullptr ? across->view() : AdjacencyView();
-    const double        factor = length_factor * length_factor;
-    Array<int>          counts(edges.backend(), inside.n_nodes);
+    Array<int>          counts(edges.backend(), edges.n_nodes());
     Array<std::int64_t> offsets;
-    least.reinit(edges.backend(), inside.n_nodes);
-    for_all(edges.backend(), inside.n_nodes,
-            [=, least = least.data(), stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const auto visit = [&](const auto &use) { // use(squared length of an edge)
-                for (std::int64_t e = inside.offsets[i]; e < inside.offsets[i + 1]; ++e)
-                  use(at.squared_distance(i, inside.neighbours[e]));
-                if (outside.offsets != nullptr)
-                  for (std::int64_t e = outside.offsets[i]; e < outside.offsets[i + 1]; ++e)
-                    use(at.squared_distance(i, outside.neighbours[e]));
-              };
-              double nearest = 0., farthest = 0.;
-              int    n = 0, n_far = 0;
-              visit([&](const double d) {
-                nearest  = n++ == 0 || d < nearest ? d : nearest;
-                farthest = d > farthest ? d : farthest;
-              });
-              if (farthest > factor * nearest)
-                visit([&](const double d) { n_far += d > factor * nearest; });
+    least.reinit(edges.backend(), edges.n_nodes());
+    for_all(edges.backend(), edges.n_nodes(),
+            [is_stretched = nearest_neighbour(edges, across, at, length_factor), least = least.data(),
+             stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              double nearest;
+              stretched[i] = is_stretched(i, nearest);
               least[i]     = nearest;
-              stretched[i] = 2 * n_far > n;
             });
     return scan(counts, offsets);
   }
@@ -417,107 +478,138 @@ namespace PatchFEM::graph_tools
     }
   } // namespace
 
+  /** What the tensor of a row tells of directions, see with_metric(). */
+  template <typename Number>
+  struct RowTensor
+  {
+    static constexpr int isotropic = 0, anisotropic = 1, silent = 2;
+
+    SlicedEllpackView<Number> A;
+    NodePoints                at;
+
+    /** Of an anisotropic row @p K has the eigenvalues, of which @p most is the largest, and @p V the eigenvectors. */
+    PATCHFEM_INLINE int operator()(const int row, double (&K)[3][3], double (&V)[3][3], double &most) const
+    {
+      const int           dim        = at.dim;
+      const double *const x          = at.points + std::int64_t(row) * at.width;
+      double              sum_of_row = 0., size = 0., trace = 0.;
+      double              first[3] = {}, first_size[3] = {};
+      // function(coupling, vector to the neighbour)
+      const auto for_neighbours = [&](const auto &function) {
+        for (int k = 0; k < A.row_lengths[row]; ++k)
+        {
+          const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
+          double              coupling = 0.;
+          for (int c = 0; c < A.block_rows; ++c)
+            coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
+          function(coupling, y[0] - x[0], dim > 1 ? y[1] - x[1] : 0., dim > 2 ? y[2] - x[2] : 0.);
+        }
+      };
+      for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < 3; ++b)
+          K[a][b] = 0.;
+      for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
+        const double r[3] = {r_0, r_1, r_2};
+        sum_of_row += coupling;
+        size += std::fabs(coupling);
+        for (int a = 0; a < 3; ++a)
+        {
+          const double moment = coupling * r[a];
+          first[a] += moment;
+          first_size[a] += std::fabs(moment);
+          for (int b = 0; b <= a; ++b)
+            K[a][b] += moment * r[b];
+        }
+      });
+      for (int a = 0; a < dim; ++a)
+        trace += K[a][a];
+      for (int a = 0; a < dim; ++a)
+        for (int b = 0; b <= a; ++b)
+          K[a][b] = K[b][a] = trace < 0. ? -K[a][b] : K[a][b];
+      bool tells = std::fabs(sum_of_row) < 1e-2 * size;
+      for (int a = 0; a < dim; ++a)
+        tells = tells && std::fabs(first[a]) <= 0.1 * first_size[a];
+      if (!tells)
+        return silent;
+      // Of most rows Gershgorin's discs tell that eigenvalues are alike.
+      double from_disc = K[0][0], to_disc = 0.;
+      for (int a = 0; a < dim; ++a)
+      {
+        double radius = 0.;
+        for (int b = 0; b < dim; ++b)
+          radius += a == b ? 0. : std::fabs(K[a][b]);
+        from_disc = K[a][a] - radius < from_disc ? K[a][a] - radius : from_disc;
+        to_disc   = K[a][a] + radius > to_disc ? K[a][a] + radius : to_disc;
+      }
+      if (!(to_disc > least_anisotropy * from_disc))
+        return isotropic;
+      diagonalise(dim, K, V);
+      int    strong = 0;
+      double least  = K[0][0];
+      for (int a = 1; a < dim; ++a)
+      {
+        least  = K[a][a] < least ? K[a][a] : least;
+        strong = K[a][a] > K[strong][strong] ? a : strong;
+      }
+      most                = K[strong][strong];
+      double of_all_signs = 0.; // what K is along its strong direction if nothing cancels
+      for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
+        double along = V[0][strong] * r_0;
+        along += dim > 1 ? V[1][strong] * r_1 : 0.;
+        along += dim > 2 ? V[2][strong] * r_2 : 0.;
+        of_all_signs += std::fabs(coupling) * along * along;
+      });
+      return most > 0.5 * of_all_signs && least > -1e-2 * most && most > least_anisotropy * least ? anisotropic
+                                                                                                  : isotropic;
+    }
+  };
+
+  template <typename Number, typename Where>
+  bool may_be_anisotropic(Where, const SlicedEllpackMatrix<Number> &matrix, const NodePoints &at)
+  {
+    return any_of_some(matrix.backend(), matrix.n_rows() / matrix.block_rows(),
+                       [tensor = RowTensor<Number>{matrix.view(), at}] PATCHFEM_DEVICE(const int row) {
+                         double K[3][3], V[3][3], most;
+                         return tensor(row, K, V, most) == RowTensor<Number>::anisotropic;
+                       });
+  }
+
   template <typename Number, typename Where>
   Array<double>
   with_metric(Where, const SlicedEllpackMatrix<Number> &matrix, const NodePoints &at, std::int64_t &n_anisotropic)
   {
+    using Tensor          = RowTensor<Number>;
     const int           n = matrix.n_rows() / matrix.block_rows(), dim = at.dim, width = dim + dim * (dim + 1) / 2;
     Array<double>       result(matrix.backend(), std::size_t(n) * width);
     Array<int>          counts(matrix.backend(), n), flags(matrix.backend(), n);
     Array<std::int64_t> offsets;
-    constexpr int       isotropic = 0, anisotropic = 1, silent = 2;
-    for_all(
-        matrix.backend(), n,
-        [=, A = matrix.view(), result = result.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          const double *const x       = at.points + i * at.width;
-          double *const       to      = result + i * width;
-          const int           row     = static_cast<int>(i);
-          double              K[3][3] = {}, V[3][3], sum_of_row = 0., size = 0., trace = 0.;
-          double              first[3] = {}, first_size[3] = {};
-          // function(coupling, vector to the neighbour)
-          const auto for_neighbours = [&](const auto &function) {
-            for (int k = 0; k < A.row_lengths[row]; ++k)
-            {
-              const double *const y        = at.points + std::int64_t(A.column(row, k)) * at.width;
-              double              coupling = 0.;
-              for (int c = 0; c < A.block_rows; ++c)
-                coupling -= 0.5 * static_cast<double>(A.values[A.value_index(row, k, c, c)]);
-              function(coupling, y[0] - x[0], dim > 1 ? y[1] - x[1] : 0., dim > 2 ? y[2] - x[2] : 0.);
-            }
-          };
-          for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
-            const double r[3] = {r_0, r_1, r_2};
-            sum_of_row += coupling;
-            size += std::fabs(coupling);
-            for (int a = 0; a < 3; ++a)
-            {
-              const double moment = coupling * r[a];
-              first[a] += moment;
-              first_size[a] += std::fabs(moment);
-              for (int b = 0; b <= a; ++b)
-                K[a][b] += moment * r[b];
-            }
-          });
-          for (int a = 0; a < dim; ++a)
-            trace += K[a][a];
-          for (int a = 0; a < dim; ++a)
-            for (int b = 0; b <= a; ++b)
-              K[a][b] = K[b][a] = trace < 0. ? -K[a][b] : K[a][b];
-          bool tells = std::fabs(sum_of_row) < 1e-2 * size;
-          for (int a = 0; a < dim; ++a)
-            tells = tells && std::fabs(first[a]) <= 0.1 * first_size[a];
-          // Of most rows Gershgorin's discs tell that eigenvalues are alike.
-          double from_disc = K[0][0], to_disc = 0.;
-          for (int a = 0; a < dim; ++a)
-          {
-            double radius = 0.;
-            for (int b = 0; b < dim; ++b)
-              radius += a == b ? 0. : std::fabs(K[a][b]);
-            from_disc = K[a][a] - radius < from_disc ? K[a][a] - radius : from_disc;
-            to_disc   = K[a][a] + radius > to_disc ? K[a][a] + radius : to_disc;
-          }
-          bool   counts_here = tells && to_disc > least_anisotropy * from_disc;
-          double most        = 0.;
-          if (counts_here)
-          {
-            diagonalise(dim, K, V);
-            int    strong = 0;
-            double least  = K[0][0];
-            for (int a = 1; a < dim; ++a)
-            {
-              least  = K[a][a] < least ? K[a][a] : least;
-              strong = K[a][a] > K[strong][strong] ? a : strong;
-            }
-            most                = K[strong][strong];
-            double of_all_signs = 0.; // what K is along its strong direction if nothing cancels
-            for_neighbours([&](const double coupling, const double r_0, const double r_1, const double r_2) {
-              double along = V[0][strong] * r_0;
-              along += dim > 1 ? V[1][strong] * r_1 : 0.;
-              along += dim > 2 ? V[2][strong] * r_2 : 0.;
-              of_all_signs += std::fabs(coupling) * along * along;
-            });
-            counts_here = most > 0.5 * of_all_signs && least > -1e-2 * most && most > least_anisotropy * least;
-          }
-          counts[i] = counts_here ? anisotropic : tells ? isotropic : silent;
-          for (int a = 0; a < dim; ++a)
-            to[a] = x[a];
-          int m = dim;
-          for (int a = 0; a < dim; ++a)
-            for (int b = a; b < dim; ++b, ++m)
-            {
-              double sum = a == b;
-              if (counts_here)
-              {
-                sum = 0.;
-                for (int e = 0; e < dim; ++e)
+    constexpr int       isotropic = Tensor::isotropic, anisotropic = Tensor::anisotropic, silent = Tensor::silent;
+    for_all(matrix.backend(), n,
+            [=, tensor = Tensor{matrix.view(), at}, result = result.data(),
+             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              double        K[3][3], V[3][3], most = 0.;
+              const double *x  = at.points + i * at.width;
+              double *const to = result + i * width;
+              counts[i]        = tensor(static_cast<int>(i), K, V, most);
+              for (int a = 0; a < dim; ++a)
+                to[a] = x[a];
+              int m = dim;
+              for (int a = 0; a < dim; ++a)
+                for (int b = a; b < dim; ++b, ++m)
                 {
-                  const double floor = most / most_anisotropy;
-                  sum += V[a][e] * V[b][e] * most / (K[e][e] > floor ? K[e][e] : floor);
+                  double sum = a == b;
+                  if (counts[i] == anisotropic)
+                  {
+                    sum = 0.;
+                    for (int e = 0; e < dim; ++e)
+                    {
+                      const double floor = most / most_anisotropy;
+                      sum += V[a][e] * V[b][e] * most / (K[e][e] > floor ? K[e][e] : floor);
+                    }
+                  }
+                  to[m] = sum;
                 }
-              }
-              to[m] = sum;
-            }
-        });
+            });
     // Silent nodes are like most of their neighbours.
     for_all(matrix.backend(), n,
             [=, A = matrix.view(), result = result.data(), counts = counts.data(),
@@ -546,6 +638,7 @@ namespace PatchFEM::graph_tools
 
 #define INSTANTIATE(Number)                                                                                          \
   template Array<double> with_metric(Here, const SlicedEllpackMatrix<Number> &, const NodePoints &, std::int64_t &); \
+  template bool          may_be_anisotropic(Here, const SlicedEllpackMatrix<Number> &, const NodePoints &);          \
   template Array<int>    coupled_rows(Here, const SlicedEllpackMatrix<Number> &);                                    \
   template Array<double> diagonal_norms(Here, const SlicedEllpackMatrix<Number> &);                                  \
   template Adjacency     edges_across(Here, const SlicedEllpackMatrix<Number> &, const Array<int> &,                 \

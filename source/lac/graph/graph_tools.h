@@ -108,6 +108,10 @@ namespace PatchFEM::graph_tools
   Array<double>
   with_metric(Where, const SlicedEllpackMatrix<Number> &A, const NodePoints &at, std::int64_t &n_anisotropic);
 
+  /** False where with_metric() would count few nodes, if any: of a large matrix some rows tell. */
+  template <typename Number, typename Where>
+  bool may_be_anisotropic(Where, const SlicedEllpackMatrix<Number> &A, const NodePoints &at);
+
   /** The graph of @p rows (see matrix_rows.h) as in Adjacency::reinit(). */
   template <typename Rows, typename Where>
   Adjacency read_rows(Where, const Backend &place, const Rows &rows, double threshold);
@@ -151,6 +155,10 @@ namespace PatchFEM::graph_tools
 
   /// A graph in which fewer nodes than this share have cells that are stretched is used as it is.
   constexpr double least_stretched_share = 0.05;
+
+  /** False where nearest_neighbours() would count few nodes, if any: of a large graph some tell. */
+  template <typename Where>
+  bool may_be_stretched(Where, const Adjacency &graph, const Adjacency *across, const NodePoints &at, double factor);
 
   /**
    * The distance to the nearest neighbour in @p graph and in @p across, if there is one, 0 without any; how many nodes

@@ -33,9 +33,8 @@ namespace PatchFEM::graph_tools
       return {graph.view(), couplings.data()};
     }
 
-    /// Of how many rows one is looked at to see whether there are any jumps, and the share of its edges that are to cross
-    /// one: where stiff material ends in a plane a third do, and an edge of odd cells may be weak by itself.
-    constexpr int    one_of        = 8;
+    /// The share of edges of a node that are to cross a jump: where stiff material ends in a plane a third do, and an edge
+    /// of odd cells may be weak by itself.
     constexpr double share_crosses = 0.25;
 
     /** A block row, whose place is computed once. */

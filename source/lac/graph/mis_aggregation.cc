@@ -271,11 +271,13 @@ namespace PatchFEM
     Array<double>            here;
     if (ranks != nullptr)
       here = rank_edges::with_ghosts(A.backend(), *ranks, points, n_coordinates);
-    std::int64_t  counts[2]   = {0, A.n_rows() / A.block_rows()};
-    Array<double> with_metric = choose(A.backend(), [&](auto where) {
-      return graph_tools::with_metric(
-          where, A, {ranks != nullptr ? here.data() : points.data(), n_coordinates, n_coordinates}, counts[0]);
-    });
+    const graph_tools::NodePoints at{ranks != nullptr ? here.data() : points.data(), n_coordinates, n_coordinates};
+    const bool may = choose(A.backend(), [&](auto where) { return graph_tools::may_be_anisotropic(where, A, at); });
+    if ((ranks != nullptr ? ranks->communicator().sum(std::int64_t(may)) : std::int64_t(may)) == 0)
+      return;
+    std::int64_t  counts[2] = {0, A.n_rows() / A.block_rows()};
+    Array<double> with_metric =
+        choose(A.backend(), [&](auto where) { return graph_tools::with_metric(where, A, at, counts[0]); });
     if (ranks != nullptr)
       ranks->communicator().sum(counts, 2);
     if (static_cast<double>(counts[0]) < graph_tools::least_stretched_share * static_cast<double>(counts[1]))

@@ -111,8 +111,10 @@ namespace PatchFEM::rank_edges
     const Array<double> here  = with_ghosts(place, nodes, points, width);
     return choose(place, [&](auto where) {
       using namespace graph_tools;
-      const NodePoints   at{here.data(), dim, width};
-      Array<double>      nearest;
+      const NodePoints at{here.data(), dim, width};
+      Array<double>    nearest;
+      if (ranks.sum(std::int64_t(may_be_stretched(where, own, &across, at, factor))) == 0)
+        return false;
       const std::int64_t n_stretched = ranks.sum(nearest_neighbours(where, own, &across, at, factor, nearest));
       if (static_cast<double>(n_stretched) < least_stretched_share * static_cast<double>(nodes.n_global()))
         return false;
