@@ -5,6 +5,8 @@
 #include "kernels/unique_rows.h"
 #include <patchfem/kernels/matrix_views.h>
 
+#include <algorithm>
+#include <climits>
 #include <utility>
 
 /** @file What nodes and groups of nodes touch in a graph. The group of a node is a number or -1. */
@@ -15,6 +17,39 @@ namespace PatchFEM::kernels
   PATCHFEM_INLINE void
   for_each_group(const AdjacencyView &graph, const std::int64_t node, const int *group, const Visitor &visit)
   {
+#if !defined(__CUDACC__)
+    // Without branches on what groups there are, which follow no rule: those that count are put together, and the smallest
+    // is looked for until none is left.
+    constexpr int      most  = 64;
+    const std::int64_t begin = graph.offsets[node], degree = graph.offsets[node + 1] - begin;
+    if (degree <= most)
+    {
+      int list[most], edge_weights[most];
+      int n = 0;
+      for (std::int64_t e = begin; e < begin + degree; ++e)
+      {
+        list[n]         = group[graph.neighbours[e]];
+        edge_weights[n] = graph.weight(e);
+        n += list[n] >= 0;
+      }
+      for (int left = n; left > 0;)
+      {
+        int smallest = INT_MAX, weight = 0, n_equal = 0;
+        for (int p = 0; p < n; ++p)
+          smallest = list[p] < smallest ? list[p] : smallest;
+        for (int p = 0; p < n; ++p)
+        {
+          const bool equal = list[p] == smallest;
+          weight += equal ? edge_weights[p] : 0;
+          n_equal += equal;
+          list[p] = equal ? INT_MAX : list[p];
+        }
+        visit(smallest, weight);
+        left -= n_equal;
+      }
+      return;
+    }
+#endif
     // The table holds the smallest groups that were not visited; few nodes touch more than it has room for.
     constexpr int room = 16;
     int           table[room], weights[room];
@@ -60,9 +95,10 @@ namespace PatchFEM::kernels
     static constexpr int team_size = 32, table_size = 256, n_kept = 32;
 
     AdjacencyView graph;
-    const int    *offsets; ///< [group + 1]
-    const int    *nodes;   ///< by group
-    const int    *group;   ///< [node]
+    const int    *offsets;          ///< [group + 1]
+    const int    *nodes;            ///< by group
+    const int    *group;            ///< [node]
+    const int    *wanted = nullptr; ///< [group]: of the others lists are empty; nullptr: all are wanted
 
     template <typename Emit>
     PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
@@ -77,6 +113,8 @@ namespace PatchFEM::kernels
     template <typename Call>
     PATCHFEM_INLINE void for_each_edge(const int i, const int rank, const int size, const Call &call) const
     {
+      if (wanted != nullptr && !wanted[i])
+        return;
       const RowShare share(rank, size, 8);
       for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
         for (std::int64_t e = graph.offsets[nodes[k]] + share.entry; e < graph.offsets[nodes[k] + 1]; e += share.width)
@@ -148,13 +186,29 @@ namespace PatchFEM::kernels
     template <typename Emit>
     void visit(const int i, int, int, const Emit &emit) const
     {
-      int *const sum = this->sum();
-      sum[-1]        = 0;
-      for_each_edge(i, 0, 1, [&](const int g, const std::int64_t e) {
-        sum[g] += graph.weight(e);
-        emit(g != i ? g : -1);
-      });
-      inside[i] = take(i);
+      // Most edges of large groups are inside: to add all to one place would wait for each.
+      constexpr int most = 64;
+      int *const    sum  = this->sum();
+      std::int64_t  own  = 0;
+      sum[-1]            = 0;
+      for (int k = offsets[i]; k < offsets[i + 1] && (wanted == nullptr || wanted[i]); ++k)
+        for (std::int64_t e = graph.offsets[nodes[k]], end = graph.offsets[nodes[k] + 1]; e < end;)
+        {
+          int groups[most], weights[most], n = 0;
+          for (const std::int64_t stop = std::min(end, e + most); e < stop; ++e)
+          {
+            groups[n]  = group[graph.neighbours[e]];
+            weights[n] = graph.weight(e);
+            own += groups[n] == i ? weights[n] : 0;
+            n += groups[n] != i;
+          }
+          for (int p = 0; p < n; ++p)
+          {
+            sum[groups[p]] += weights[p];
+            emit(groups[p]);
+          }
+        }
+      inside[i] = own;
     }
 
     int take(const int g) const { return std::exchange(sum()[g], 0); }

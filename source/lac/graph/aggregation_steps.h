@@ -144,15 +144,12 @@ namespace PatchFEM
 #endif
     }
 
-    void find_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
-    {
-      find_group_graph(groups.group.backend(), touched_groups(graph, groups), groups.n_groups, groups.n_groups, result);
-    }
-
     void build_group_graph(const AdjacencyView &graph, const Groups &groups, GroupGraph &result)
     {
-      find_group_graph(graph, groups, result);
-      weigh_group_graph(touched_groups(graph, groups), result);
+      const kernels::TouchedGroups touched = touched_groups(graph, groups);
+      find_group_graph(groups.group.backend(), touched, groups.n_groups, groups.n_groups, result);
+      if (groups.n_groups > 0)
+        weigh_group_graph(touched, result);
     }
 
     /** Sizes of groups; what is inside of them is not read if edges weigh nothing. */
@@ -233,32 +230,40 @@ namespace PatchFEM
      * Dissolves groups smaller than @p least while they touch others. An independent set in the graph of groups stays:
      * first those that are large enough or have no neighbour, then of small ones among themselves the larger. So each
      * group that is dissolved touches one that its nodes can join, and no chain of small groups falls to a distant one.
+     * In the end @p groups has its lists.
      */
-    void dissolve_small(const AdjacencyView &graph,
-                        const SizeMeasure   &measure,
-                        const std::int64_t   least,
-                        Groups              &groups,
-                        GroupGraph          &group_graph)
+    void
+    dissolve_small(const AdjacencyView &graph, const SizeMeasure &measure, const std::int64_t least, Groups &groups)
     {
       const Backend &place = groups.group.backend();
       while (true)
       {
         grow(graph, groups);
         list_nodes(groups);
-        find_group_graph(graph, groups, group_graph);
-        if (measure.edge_weight != 0)
-          weigh_group_graph(touched_groups(graph, groups), group_graph);
-        if (groups.n_groups == 0)
+        const int n = groups.n_groups;
+        if (n == 0)
           return;
 
+        GroupGraph group_graph;
+        if (measure.edge_weight != 0)
+          build_group_graph(graph, groups, group_graph);
         const Array<std::int64_t> sizes = measure_groups(measure, groups, group_graph);
-        Array<std::uint64_t>      tuples(place, groups.n_groups);
-        Array<int>                undecided(place, 1); // there is a small group
+        Array<int>                small(place, n), undecided(place, 1); // there is a small group
+        for_all(place, n, [=, sizes = sizes.data(), small = small.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          small[i] = sizes[i] < least;
+        });
+        if (measure.edge_weight == 0) // only small groups look at others
+        {
+          kernels::TouchedGroups touched = touched_groups(graph, groups);
+          touched.wanted                 = small.data();
+          find_group_graph(place, touched, n, n, group_graph);
+        }
+        Array<std::uint64_t> tuples(place, n);
         undecided.set_zero();
-        for_all(place, groups.n_groups,
-                [least, touching = group_graph.graph.view(), sizes = sizes.data(), tuples = tuples.data(),
-                 undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  const bool stays = sizes[i] >= least || touching.is_isolated(i);
+        for_all(place, n,
+                [least, touching = group_graph.graph.view(), sizes = sizes.data(), small = small.data(),
+                 tuples = tuples.data(), undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  const bool stays = !small[i] || touching.is_isolated(i);
                   // 8 bits of size before the hash.
                   const std::uint64_t size = stays ? 0 : static_cast<std::uint64_t>(sizes[i] * 255 / least);
                   tuples[i]                = tuple::make(stays ? tuple::member : tuple::undecided,
@@ -303,13 +308,9 @@ namespace PatchFEM
         grow(graph, result);
         recentre(graph, result);
       }
-      // What is small joins along edges of the graph only; then the graph of groups is that of all edges.
-      dissolve_small(graph, measure, least, result, group_graph);
-      const bool of_all = graph.offsets != all.offsets;
-      if (of_all)
-        find_group_graph(all, result, group_graph);
-      if ((of_all || measure.edge_weight == 0) && result.n_groups > 0)
-        weigh_group_graph(touched_groups(all, result), group_graph);
+      // What is small joins along edges of the graph only; the graph of groups is that of all edges.
+      dissolve_small(graph, measure, least, result);
+      build_group_graph(all, result, group_graph);
     }
 
     /** The aggregates, their graph and what the matrix block A_kk of a patch k takes. */
