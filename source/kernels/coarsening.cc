@@ -4,6 +4,7 @@
 #include <patchfem/base/threads.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM::kernels
@@ -59,9 +60,38 @@ namespace PatchFEM::kernels
     };
   } // namespace
 
+  namespace
+  {
+    /** prolongator() of scalars: the same sums, each in a place of its column. */
+    template <typename Number>
+    void scalar_prolongator(const CoarseningView<Number> &view, const TentativeView<Number> &Q)
+    {
+      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
+        std::vector<double> sums(std::size_t(view.P.n_columns) + 1);
+        double *const       sum   = sums.data() + 1; // [-1]: of nodes without an aggregate
+        const double        omega = Q.omega[0];
+        for (int i = int(begin); i < int(end); ++i)
+        {
+          view.A.for_each_block(i, [&](const std::int64_t at, const int j) {
+            sum[Q.aggregate_of_node[j]] += static_cast<double>(view.A.values[at]) * static_cast<double>(Q.values[j]);
+          });
+          const double D = static_cast<double>(Q.D.values[i]), own = static_cast<double>(Q.values[i]);
+          for (std::int64_t e = view.P.row_offsets[i]; e < view.P.row_offsets[i + 1]; ++e)
+          {
+            const int    column = view.P.columns[e];
+            const double scaled = D * std::exchange(sum[column], 0.);
+            view.P_values[e]    = static_cast<Number>((column == Q.aggregate_of_node[i] ? own : 0.) - omega * scaled);
+          }
+        }
+      });
+    }
+  } // namespace
+
   template <typename Number, typename Where>
   void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q)
   {
+    if (view.n_c == 1 && view.n_m == 1)
+      return scalar_prolongator(view, Q);
     const BlockDiagonalView<Number> &D     = Q.D;
     const double                     omega = Q.omega[0];
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {

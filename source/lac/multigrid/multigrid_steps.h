@@ -543,6 +543,7 @@ namespace PatchFEM
     const SparsityView              pattern    = all.P;
     const SlicedEllpackView<Number> transposed = R.view();
     const Number *const             values     = P_values.data();
+#if defined(__CUDACC__)
     for_blocks(place, transposed, R_width, [=] PATCHFEM_DEVICE(const int row, const int p) {
       const int          j     = transposed.column(row, p);
       const std::int64_t begin = pattern.row_offsets[j];
@@ -553,6 +554,33 @@ namespace PatchFEM
         for (int a = 0; a < nc; ++a)
           transposed.values[transposed.value_index(row, p, m, a)] = block[a * pitch + m];
     });
+#else
+    // As multigrid::transpose() lists the columns, row by row of P, where each thread looks for its share of those of R.
+    launch(place, [&](Here) {
+      for_shares(transposed.n_rows, [&](const std::int64_t first, const std::int64_t last) {
+        std::vector<Number *> next; // block of each row
+        for (auto row = static_cast<int>(first); row < last; ++row)
+          next.push_back(transposed.values + transposed.value_index(row, 0, 0, 0));
+        const std::int64_t h = transposed.slice_height;
+        for (int j = 0; j < pattern.n_rows; ++j)
+        {
+          const std::int64_t begin = pattern.row_offsets[j], end = pattern.row_offsets[j + 1];
+          const std::int64_t pitch = (end - begin) * nm;
+          const Number      *block = values + begin * (nc * nm);
+          for (std::int64_t e = begin; e < end; ++e, block += nm)
+          {
+            const int row = pattern.columns[e];
+            if (row < first || row >= last)
+              continue;
+            Number *&to = next[row - first];
+            for (int m = 0; m < nm; ++m)
+              for (int a = 0; a < nc; ++a, to += h)
+                *to = block[a * pitch + m];
+          }
+        }
+      });
+    });
+#endif
 
     // The coarse matrix, or its upper half by stretches of A P.
     Array<Number>                   product(place, stretch_entries * nc * nm);
@@ -642,21 +670,32 @@ namespace PatchFEM
           buffer.reinit(place, n * nc * nm);
         memory::copy(place, buffer.data(), place, to.values + begin * nc * nm, n * nc * nm * sizeof(Number));
       }
-      const int n_slices = (end - first + h - 1) / h;
-      for_all(place, std::int64_t(n_slices) * h * width,
-              [=, values = in_place ? buffer.data() : P_values.data()] PATCHFEM_DEVICE(const std::int64_t index) {
-                const int row = first + static_cast<int>(index / h / width * h + index % h);
-                const int p   = static_cast<int>(index / h % width);
-                if (p >= to.slice_width(row / h))
-                  return;
-                const std::int64_t row_begin = row < end ? from.row_offsets[row] : 0;
-                const int          length    = row < end ? static_cast<int>(from.row_offsets[row + 1] - row_begin) : 0;
-                const Number      *block     = values + (row_begin - begin) * (nc * nm) + p * nm;
-                Number            *out       = to.values + to.value_index(row, p, 0, 0);
-                for (int a = 0; a < nc; ++a)
-                  for (int m = 0; m < nm; ++m, out += h)
-                    *out = p < length ? block[a * length * nm + m] : Number(0);
-              });
+      const int  n_slices = (end - first + h - 1) / h;
+      const auto write    = [=, values = in_place ? buffer.data() : P_values.data()] PATCHFEM_DEVICE(const int row,
+                                                                                                     const int p) {
+        const std::int64_t row_begin = row < end ? from.row_offsets[row] : 0;
+        const int          length    = row < end ? static_cast<int>(from.row_offsets[row + 1] - row_begin) : 0;
+        const Number      *block     = values + (row_begin - begin) * (nc * nm) + p * nm;
+        Number            *out       = to.values + to.value_index(row, p, 0, 0);
+        for (int a = 0; a < nc; ++a)
+          for (int m = 0; m < nm; ++m, out += h)
+            *out = p < length ? block[a * length * nm + m] : Number(0);
+      };
+#if defined(__CUDACC__)
+      for_all(place, std::int64_t(n_slices) * h * width, [=] PATCHFEM_DEVICE(const std::int64_t index) {
+        const int row = first + static_cast<int>(index / h / width * h + index % h);
+        const int p   = static_cast<int>(index / h % width);
+        if (p < to.slice_width(row / h))
+          write(row, p);
+      });
+#else
+      for_all(place, n_slices, [=](const std::int64_t slice) {
+        const int begin_row = first + static_cast<int>(slice) * h, slice_width = to.slice_width(begin_row / h);
+        for (int row = begin_row; row < begin_row + h; ++row)
+          for (int p = 0; p < slice_width; ++p)
+            write(row, p);
+      });
+#endif
     }
   }
 
