@@ -379,6 +379,24 @@ TEST_P(ShortEdgesTest, FewStretchedCellsAreNoReason)
   }
 }
 
+TEST_P(ShortEdgesTest, SomeOfManyNodesTell)
+{
+  // So many that only groups of them are looked at first: columns of cells 10 : 1 in a grid of squares, some 6 and 3 %.
+  constexpr int   n = 260, m = 256;
+  const Adjacency graph = cases::to_adjacency(backend(), cases::grid(n, m, 1, 2));
+  for (const int n_stretched : {16, 8})
+  {
+    std::vector<double> points;
+    for (int i = 0; i < n * m; ++i)
+    {
+      const int x = i % n, left = std::min(x, n_stretched);
+      points.insert(points.end(), {10. * left + (x - left), double(i / n)});
+    }
+    Adjacency result;
+    EXPECT_EQ(find_short_edges(graph, 2, Array<double>(backend(), points), 2., result), n_stretched == 16);
+  }
+}
+
 TEST_P(ShortEdgesTest, AgreesWithPlainLoops)
 {
   for (const auto &[name, lists] : cases::graphs())
