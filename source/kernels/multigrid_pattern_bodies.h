@@ -94,8 +94,10 @@ namespace PatchFEM::kernels
   };
 
   /**
-   * On the host: the rows of R A P of scalars, each as (R A) P, with their values. Of rows from @p first on, of which the
-   * last are those of other ranks' nodes, those of A P are there.
+   * On the host: half of R A P of scalars, row by row, each as (R A) P. Of rows from @p first on, of which the last are
+   * those of other ranks' nodes, those of A P are there. The nodes before have columns of own coarse nodes alone in P, and
+   * A couples them symmetrically: of this part A is taken up to half the diagonal, and what is missing is the transpose of
+   * the result. The other part, which is whole, has columns P.n_columns + j for j. See CoarseSumRows.
    */
   template <typename Number>
   struct CoarseScalarRows
@@ -113,39 +115,78 @@ namespace PatchFEM::kernels
     };
     Workspace<Node>   nodes   = {}; ///< [fine node]
     Workspace<int>    reached = {}; ///< those that the row has
-    Workspace<double> sums    = {}; ///< [coarse node], of R A P; 0 outside of visit() and take()
+    Workspace<double> sums    = {}; ///< [column]; 0 outside of visit() and take()
 
     template <typename Emit>
     void visit(const int i, int, int, const Emit &emit) const
     {
       Node *const   node = nodes(A.n_columns);
       int *const    list = reached(std::size_t(A.n_columns) + 1);
-      double *const sum  = sums(P.n_columns);
+      double *const sum  = sums(2 * std::size_t(P.n_columns));
       int           n    = 0;
       const auto    add  = [&](const double left, const SparsityView &rows, const int row, const Number *values) {
+        const int shift = row < first ? 0 : P.n_columns;
         for (std::int64_t e = rows.row_offsets[row]; e < rows.row_offsets[row + 1]; ++e, ++values)
         {
-          sum[rows.columns[e]] += left * static_cast<double>(*values);
-          emit(rows.columns[e]);
+          sum[rows.columns[e] + shift] += left * static_cast<double>(*values);
+          emit(rows.columns[e] + shift);
         }
+      };
+      const auto reach = [&](const int k, const double value) { // without a branch, as in unique_rows()
+        list[n] = k;
+        n += node[k].row != i + 1;
+        node[k].row = i + 1;
+        node[k].sum += value;
       };
       R.for_each_block(i, [&](const std::int64_t at, const int j) {
         const double left = static_cast<double>(R.values[at]);
         if (j >= first)
           return add(left, AP, j, AP_values + AP.row_offsets[j] - AP.row_offsets[first]);
-        A.for_each_block(j, [&](const std::int64_t e, const int k) { // without a branch, as in unique_rows()
-          list[n] = k;
-          n += node[k].row != i + 1;
-          node[k].row = i + 1;
-          node[k].sum += left * static_cast<double>(A.values[e]);
-        });
+        const std::int64_t begin = A.block_index(j, 0), end = begin + std::int64_t(A.row_lengths[j]) * A.slice_height;
+        std::int64_t       e = begin;
+        for (; e < end && A.columns[e] < j; e += A.slice_height)
+          reach(A.columns[e], left * static_cast<double>(A.values[e]));
+        if (e < end && A.columns[e] == j)
+          reach(j, 0.5 * left * static_cast<double>(A.values[e]));
+        for (e = end - A.slice_height; e >= begin && A.columns[e] >= first; e -= A.slice_height)
+          reach(A.columns[e], left * static_cast<double>(A.values[e]));
       });
       for (int p = 0; p < n; ++p)
         add(std::exchange(node[list[p]].sum, 0.), P, list[p], P_values + P.row_offsets[list[p]]);
     }
 
     /** The value in @p column of the row that was visited last. */
-    Number take(const int column) const { return static_cast<Number>(std::exchange(sums(P.n_columns)[column], 0.)); }
+    double take(const int column) const { return std::exchange(sums(2 * std::size_t(P.n_columns))[column], 0.); }
+  };
+
+  /** The rows of R A P from that half, with their values. */
+  template <typename Number>
+  struct CoarseSumRows
+  {
+    SparsityView      half, transposed;
+    const double     *values; ///< of the half
+    int               n_columns;
+    Workspace<double> sums = {}; ///< [column]; 0 outside of visit() and take()
+
+    template <typename Emit>
+    void visit(const int i, int, int, const Emit &emit) const
+    {
+      double *const sum = sums(n_columns);
+      const auto    add = [&](const int column, const std::int64_t e) {
+        sum[column] += values[e];
+        emit(column);
+      };
+      for (std::int64_t e = half.row_offsets[i]; e < half.row_offsets[i + 1]; ++e)
+        add(half.columns[e] % n_columns, e);
+      for (std::int64_t t = transposed.row_offsets[i]; t < transposed.row_offsets[i + 1]; ++t)
+      {
+        const int  j     = transposed.columns[t];
+        const int *begin = half.columns + half.row_offsets[j], *end = half.columns + half.row_offsets[j + 1];
+        add(j, lower_bound(begin, end, i) - half.columns);
+      }
+    }
+
+    Number take(const int column) const { return static_cast<Number>(std::exchange(sums(n_columns)[column], 0.)); }
   };
 
   /** The block columns of the scalar rows of a block row: how a scalar matrix is cut into blocks. */

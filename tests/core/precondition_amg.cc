@@ -553,4 +553,22 @@ TEST_P(PreconditionAMGTest, ErrorsNameTheLevelAndTheCause)
   const SlicedEllpackMatrix<double> bad(backend(), indefinite, 3);
   EXPECT_TRUE(has(message([&]() { amg.initialize(bad, modes, aggregation); }), "level 1 ("))
       << message([&]() { amg.initialize(bad, modes, aggregation); });
+
+  // The host makes the coarse matrix of scalars of half of the fine one; the other half is to have the same places.
+  if (backend().kind() == BackendKind::cuda)
+    return;
+  const int              m     = 9; // more than are inverted at once
+  const HostCSR<double>  whole = cases::grid_matrix<1>(m);
+  cases::GridAggregation blocks(m);
+  HostCSR<double>        lacking{whole.n_rows, whole.n_columns, {0}, {}, {}};
+  for (int row = 0; row < whole.n_rows; ++row)
+  {
+    std::vector<std::pair<int, double>> entries;
+    for (std::int64_t e = whole.row_offsets[row]; e < whole.row_offsets[row + 1]; ++e)
+      if (whole.columns[e] != row - 1)
+        entries.emplace_back(whole.columns[e], whole.values[e]);
+    lacking.append_row(entries);
+  }
+  const SlicedEllpackMatrix<double> half(backend(), lacking);
+  EXPECT_TRUE(has(message([&]() { amg.initialize(half, grid_modes<1>(backend(), m), blocks); }), "not symmetric"));
 }

@@ -256,6 +256,24 @@ namespace PatchFEM::multigrid
     return first_row.read(0);
   }
 
+  template <>
+  int some_unsymmetric_row(Here, const Backend &place, const SlicedPatternView &A, const int n)
+  {
+    constexpr int step = 256;
+    Array<int>    first_row(place, std::vector<int>{INT_MAX});
+    for_all(place, n / step + 1, [=, first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      const int row = static_cast<int>(i) * step + static_cast<int>(i) % step; // all places in slices
+      if (row >= n)
+        return;
+      bool good = A.find_block(row, row) >= 0;
+      for (int k = 0; k < A.row_lengths[row] && A.column(row, k) < n; ++k)
+        good = good && A.find_block(A.column(row, k), row) >= 0;
+      if (!good)
+        kernels::atomic_min(first_row, row);
+    });
+    return first_row.read(0);
+  }
+
   template <typename Number, typename Where>
   void fold_blocks(Where,
                    const CompressedPattern &all_blocks,

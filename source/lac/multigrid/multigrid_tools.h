@@ -66,6 +66,10 @@ namespace PatchFEM::multigrid
   template <typename Where>
   int first_unsymmetric_row(Where, const CompressedPattern &pattern);
 
+  /** The same of one in 256 of the first @p n rows of @p A, as far as its columns are below @p n. */
+  template <typename Where>
+  int some_unsymmetric_row(Where, const Backend &backend, const SlicedPatternView &A, int n);
+
   /**
    * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
    * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they

@@ -150,7 +150,11 @@ namespace PatchFEM
   {
     const Backend &place = A.backend();
     const auto     check = [&] {
-      const int first_row = choose(place, [&](auto where) { return multigrid::first_unsymmetric_row(where, pattern); });
+      // By rows a coarse matrix is made of half of that matrix, and then is symmetric itself.
+      const int first_row = choose(place, [&](auto where) {
+        return by_rows ? multigrid::some_unsymmetric_row(where, place, A.view(), n_in_stretches)
+                           : multigrid::first_unsymmetric_row(where, pattern);
+      });
       require(first_row == INT_MAX,
                   "The pattern of the coarse matrix is not symmetric, as that of the matrix it comes from is not.");
     };
@@ -295,15 +299,24 @@ namespace PatchFEM
                                                  const kernels::CoarseningView<Number> &view,
                                                  const kernels::ProductStretch<Number> &rows)
   {
-    const Backend    &place = A.backend();
-    CompressedPattern pattern;
+    const Backend    &place     = A.backend();
+    const int         n_columns = P_pattern.n_columns;
+    CompressedPattern half, pattern;
+    Array<double>     half_values;
     Array<Number>     values;
     {
       const KernelScope scope(place);
-      pattern = kernels::unique_rows(
-          Host(), place, R.n_rows(), P_pattern.n_columns,
+      half = kernels::unique_rows(
+          Host(), place, R.n_rows(), 2 * n_columns,
           kernels::CoarseScalarRows<Number>{view.A, R.view(), view.P, view.AP, view.P_values, rows.values, rows.first},
-          &values);
+          &half_values);
+    }
+    const CompressedPattern transposed = multigrid::transpose(Host(), half);
+    {
+      const KernelScope scope(place);
+      pattern = kernels::unique_rows(
+          Host(), place, R.n_rows(), n_columns,
+          kernels::CoarseSumRows<Number>{half.view(), transposed.view(), half_values.data(), n_columns}, &values);
     }
     if (!complete)
       make_coarse(A, pattern);
