@@ -212,9 +212,17 @@ namespace PatchFEM
                 for (int s = 0; s < r.n_shape; ++s)
                 {
                   const std::int64_t node = batch.nodes[cell * r.n_shape + s];
-                  for (int a = 0; a < dim && first_cell[node] == batch.first_cell + cell; ++a)
-                    result[node * dim + a] = coordinate(points, dim, a, batch.geometry + cell * r.n_geometry,
-                                                        r.n_geometry, r.support_geometry_values + s * r.n_geometry);
+                  if (first_cell[node] != batch.first_cell + cell)
+                    continue;
+                  const int *const    geometry = batch.geometry + cell * r.n_geometry;
+                  const double *const values   = r.support_geometry_values + s * r.n_geometry;
+                  int                 g        = 0; // where all others are 0
+                  while (g < r.n_geometry && values[g] != 1.)
+                    ++g;
+                  for (int a = 0; a < dim; ++a)
+                    result[node * dim + a] = g < r.n_geometry
+                                                 ? points[std::int64_t(geometry[g]) * dim + a]
+                                                 : coordinate(points, dim, a, geometry, r.n_geometry, values);
                 }
               });
     return result;
