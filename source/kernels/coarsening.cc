@@ -66,11 +66,12 @@ namespace PatchFEM::kernels
     template <typename Number>
     void scalar_prolongator(const CoarseningView<Number> &view, const TentativeView<Number> &Q)
     {
-      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
+      const std::int64_t first = view.P.row_offsets[Q.first]; // of P_values
+      for_shares(Q.last - Q.first, [&](const std::int64_t begin, const std::int64_t end) {
         std::vector<double> sums(std::size_t(view.P.n_columns) + 1);
         double *const       sum   = sums.data() + 1; // [-1]: of nodes without an aggregate
         const double        omega = Q.omega[0];
-        for (int i = int(begin); i < int(end); ++i)
+        for (int i = Q.first + int(begin); i < Q.first + int(end); ++i)
         {
           view.A.for_each_block(i, [&](const std::int64_t at, const int j) {
             sum[Q.aggregate_of_node[j]] += static_cast<double>(view.A.values[at]) * static_cast<double>(Q.values[j]);
@@ -80,7 +81,8 @@ namespace PatchFEM::kernels
           {
             const int    column = view.P.columns[e];
             const double scaled = D * std::exchange(sum[column], 0.);
-            view.P_values[e]    = static_cast<Number>((column == Q.aggregate_of_node[i] ? own : 0.) - omega * scaled);
+            view.P_values[e - first] =
+                static_cast<Number>((column == Q.aggregate_of_node[i] ? own : 0.) - omega * scaled);
           }
         }
       });
