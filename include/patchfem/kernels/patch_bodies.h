@@ -235,34 +235,40 @@ namespace PatchFEM::kernels
       }
       else if (a.matrix.format == MatrixTarget<Number>::sliced_ellpack)
       {
-        // Slice after slice, workers take (k, row): neighbours write neighbouring rows, entry after entry. In whole
-        // slices of the default height they keep to a row, and nothing is divided.
+        // Slice after slice, workers take (k, row): neighbours write neighbouring rows, entry after entry. Where patches
+        // are whole slices of the default height they keep to a row, and take parts of slices side by side.
         const SlicedEllpackView<Number> &A      = a.matrix.sliced_view;
         const int                        height = A.slice_height;
-        const bool                       plain  = height == 32 && size % 32 == 0;
-        for (int begin = 0, end; begin < n_rows; begin = end)
+        if (height == 32 && first % 32 == 0 && size % 32 == 0)
         {
-          const int          slice  = plain ? (first + begin) / 32 : (first + begin) / height;
-          const int          above  = first + begin - slice * height; // rows of the slice before
-          const std::int64_t offset = A.slice_offsets[slice], blocks = A.slice_offsets[slice + 1] - offset;
-          const int          width  = static_cast<int>(plain ? blocks / 32 : blocks / height);
-          Number            *values = A.values + offset * n_block + above;
-          const int          n      = height - above < n_rows - begin ? height - above : n_rows - begin;
-          end                       = begin + n;
-          if (plain && above == 0)
+          const int n_slices = (n_rows + 31) / 32, n_warps = size / 32;
+          const int parts = n_warps > 2 * n_slices ? n_warps / n_slices : 2; // of a slice
+          for (int part = rank / 32; part < n_slices * parts; part += n_warps)
           {
-            const int row = begin + rank % 32, step = size / 32;
-            if (row >= end)
+            const int row = part / parts * 32 + rank % 32;
+            if (row >= n_rows)
               continue;
-            const int     length = s.start[row + 1] - s.start[row];
-            const Number *from   = s.blocks + (s.start[row] + rank / 32) * n_block;
-            Number       *to     = values + rank / 32 * 32 * n_block + rank % 32;
-            for (int k = rank / 32; k < width; k += step, from += step * n_block, to += step * 32 * n_block)
+            const std::int64_t *offsets = A.slice_offsets + first / 32 + part / parts;
+            const int           width = static_cast<int>((offsets[1] - offsets[0]) / 32), begin = part % parts;
+            const int           length = s.start[row + 1] - s.start[row];
+            const Number       *from   = s.blocks + (s.start[row] + begin) * n_block;
+            Number             *to     = A.values + (offsets[0] + begin * 32) * n_block + rank % 32;
+            for (int k = begin; k < width; k += parts, from += parts * n_block, to += parts * 32 * n_block)
               PATCHFEM_UNROLL
             for (int e = 0; e < n_block; ++e)
               put(to[e * 32], k < length ? from[e] : Number(0));
-            continue;
           }
+          return;
+        }
+        for (int begin = 0, end; begin < n_rows; begin = end)
+        {
+          const int          slice  = (first + begin) / height;
+          const int          above  = first + begin - slice * height; // rows of the slice before
+          const std::int64_t offset = A.slice_offsets[slice], blocks = A.slice_offsets[slice + 1] - offset;
+          const int          width  = static_cast<int>(blocks / height);
+          Number            *values = A.values + offset * n_block + above;
+          const int          n      = height - above < n_rows - begin ? height - above : n_rows - begin;
+          end                       = begin + n;
           for (int i = rank; i < n * width; i += size)
           {
             const int     in_slice = i % n, k = i / n, row = begin + in_slice, length = s.start[row + 1] - s.start[row];
