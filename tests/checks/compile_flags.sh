@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every translation unit is optimised (the last -O counts; tests, and strategies of papers on the host, may have -O1), has -DNDEBUG and C++17.
+# Every translation unit is optimised (the last -O counts; programs of tests may have -O1), has -DNDEBUG and C++17.
 # deal.II's macros empty CMake's own release flags, so that a forgotten target would silently be built without.
 # Arguments: source folder, compile_commands.json, build type
 source "$(dirname "$0")/common.sh"
@@ -19,8 +19,8 @@ awk '
     }
     file = $NF
     sub(/",?$/, "", file)
-    untimed = file ~ /\/(tests\/(core|dealii|mpi|CMakeFiles)|source\/strategies)\/[^\/]*/
-    if (optimisation !~ (untimed ? "^-O[123]$" : "^-O[23]$")) { print file ": optimisation flag is \"" optimisation "\""; bad = 1 }
+    is_test = file ~ /\/tests\/(core|dealii|mpi|CMakeFiles)\/[^\/]*/
+    if (optimisation !~ (is_test ? "^-O[123]$" : "^-O[23]$")) { print file ": optimisation flag is \"" optimisation "\""; bad = 1 }
     if (!ndebug) { print file ": no -DNDEBUG"; bad = 1 }
     if (!standard) { print file ": not C++17"; bad = 1 }
   }
