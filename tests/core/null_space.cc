@@ -246,6 +246,17 @@ TEST_P(NullSpaceTest, MultigridSaysWhatIsWrong)
               text.find("singular to rounding") != std::string::npos)
       << text;
   EXPECT_NE(text.find("give its NullSpace"), std::string::npos) << text;
+  // Nor in double of what single precision took for soft; nothing is left to be applied then.
+  data.single_precision = true;
+  data.single_limit     = 0.;
+  PreconditionAMG<double> mixed;
+  MISAggregation          third;
+  EXPECT_THROW(mixed.initialize(matrix, rigid, third, data), NotPositiveDefinite);
+  EXPECT_EQ(mixed.n_levels(), 0u);
+  Vector<double> x, b;
+  matrix.initialize_vector(x);
+  matrix.initialize_vector(b);
+  EXPECT_THROW(mixed.vmult(x, b), Error);
 }
 
 namespace

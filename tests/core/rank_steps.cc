@@ -202,14 +202,14 @@ TEST_P(RankStepsTest, GroupsOfRanksTouchAcross)
 TEST_P(RankStepsTest, BlocksAreGathered)
 {
   // Of the rows 0: (0) 1 (2) 2; 1: (1) 3; 2: (0) 4 (1) 5 (2) 6 the last two, with node 0 as ghost 2, by their local columns.
-  const auto check = [&](const HostCSR<double> &whole, const int b, const int first, const std::vector<int> &numbers) {
+  const auto check = [&](const HostCSR<double> &whole, const int b, const int first, const int last,
+                         const std::vector<int> &numbers) {
     std::vector<int> local(numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i)
       local[numbers[i]] = static_cast<int>(i);
-    const int                           n_own = whole.n_rows / b - first;
-    HostCSR<double>                     rows{n_own * b, whole.n_columns, {0}, {}, {}};
+    HostCSR<double>                     rows{(last - first) * b, whole.n_columns, {0}, {}, {}};
     std::vector<std::pair<int, double>> row;
-    for (int i = first * b; i < whole.n_rows; ++i)
+    for (int i = first * b; i < last * b; ++i)
     {
       row.clear();
       for (std::int64_t e = whole.row_offsets[i]; e < whole.row_offsets[i + 1]; ++e)
@@ -234,9 +234,9 @@ TEST_P(RankStepsTest, BlocksAreGathered)
       of_ranks::sort_rows(where, own_offsets, columns, places, sorted.data());
       of_ranks::pack_blocks(where, A, own_offsets, places, packed);
     });
-    std::vector<double> others; // blocks of the rows before
-    for (int i = 0; i < first; ++i)
-      for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k)
+    std::vector<double> others; // blocks of the rows before and behind
+    for (int i = 0; i < whole.n_rows / b; ++i)
+      for (std::int64_t k = starts[i]; k < starts[i + 1] && (i < first || i >= last); ++k)
         for (int a = 0; a < b; ++a)
           for (int c = 0; c < b; ++c)
             others.push_back(whole.values[whole.row_offsets[i * b + a] + (k - starts[i]) * b + c]);
@@ -248,7 +248,8 @@ TEST_P(RankStepsTest, BlocksAreGathered)
     EXPECT_EQ(all.to_csr_host().values, whole.values);
     return std::pair(sorted.to_vector(), packed.to_vector());
   };
-  const auto [columns, packed] = check({3, 3, {0, 2, 3, 6}, {0, 2, 1, 0, 1, 2}, {1, 2, 3, 4, 5, 6}}, 1, 1, {1, 2, 0});
+  const auto [columns, packed] =
+      check({3, 3, {0, 2, 3, 6}, {0, 2, 1, 0, 1, 2}, {1, 2, 3, 4, 5, 6}}, 1, 1, 3, {1, 2, 0});
   EXPECT_EQ(columns, (std::vector<int>{1, 0, 1, 2}));
   EXPECT_EQ(packed, (std::vector<double>{3, 4, 5, 6}));
 
@@ -257,6 +258,15 @@ TEST_P(RankStepsTest, BlocksAreGathered)
     std::vector<int> numbers(500);
     std::iota(numbers.begin(), numbers.end(), 0);
     std::rotate(numbers.begin(), numbers.begin() + 170, numbers.end());
-    check(cases::spd_blocks(500, b, 7), b, 170, numbers);
+    const HostCSR<double> full = cases::spd_blocks(500, b, 7);
+    HostCSR<double>       whole{full.n_rows, full.n_columns, {0}, {}, {}}; // two rows of which have no block
+    for (int i = 0; i < full.n_rows; ++i)
+    {
+      std::vector<std::pair<int, double>> row;
+      for (std::int64_t e = full.row_offsets[i]; e < full.row_offsets[i + 1] && i / b != 60 && i / b != 200; ++e)
+        row.emplace_back(full.columns[e], full.values[e]);
+      whole.append_row(row);
+    }
+    check(whole, b, 170, 330, numbers);
   }
 }

@@ -47,7 +47,7 @@ namespace PatchFEM
 
     destinations.clear();
     sources.clear();
-    first      = std::accumulate(sizes.begin(), sizes.begin() + ranks.rank(), std::int64_t(0));
+    first      = all[nodes.first()];
     int before = 0; // blocks of other ranks
     for (int rank = 0; rank < ranks.size(); ++rank)
     {

@@ -21,7 +21,7 @@ namespace PatchFEM
 
     /**
      * On a GPU all of a coarse level of so many nodes take as long as a part of them: 6 MB of elasticity are read in 2 us,
-     * its exchanges take 5 us each, and to set it up in parts, of which the next level is gathered, took 16 ms of 140.
+     * where an exchange takes 5, and of 459 nodes all are gathered and set up on each of four H200s in 6 ms.
      */
     constexpr int few_on_device = 1024;
   } // namespace
