@@ -33,8 +33,8 @@ namespace PatchFEM
   {
     using namespace dealii;
 
-    /** Coarse cells that simplices are refined to before they are cut into parts: few make uneven ones. */
-    constexpr std::uint64_t cells_per_rank = 64;
+    /** Cells that a mesh is refined to before it is cut into parts: few make uneven ones. */
+    constexpr std::uint64_t cells_per_rank = 32;
 
     /** `1: x < 0; 2: y > 1` to pairs; the predicate is what follows the first colon, and may contain others. */
     std::vector<std::pair<types::boundary_id, std::string>> parse_rules(const std::string &text)
@@ -434,12 +434,15 @@ namespace PatchFEM
       require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks, 1. / ranks.size());
       const bool red = summary.simplices && !parameters.dealii_refines_simplices;
       ranks.together([&] {
-        for (; red && n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements)
-        {
+        unsigned int n_before = 0;
+        for (; n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements, ++n_before)
           n_cells <<= dim;
-          if (ranks.rank() == 0)
-            PatchFEM::red_refine(coarse.lists);
-        }
+        if (ranks.rank() != 0)
+          return;
+        for (unsigned int level = 0; red && level < n_before; ++level)
+          PatchFEM::red_refine(coarse.lists);
+        if (!red && n_before > 0)
+          in_words(parameters, [&] { refine_by_dealii<dim>(coarse.lists, n_before); });
       });
       MeshPart part = distribute(coarse.lists, ranks);
       coarse.lists  = MeshLists();
@@ -447,16 +450,35 @@ namespace PatchFEM
       ranks.together([&] {
         for (unsigned int level = 0; red && level < n_refinements; ++level)
           internal::red_refine(part);
-        if (!red && n_refinements > 0)
-          in_words(parameters, [&] { refine_by_dealii<dim>(part, n_refinements); });
-        if (n_refinements > 0)
+        if (red && n_refinements > 0)
           trim(part, ranks.rank());
         description = describe(part, triangulation);
       });
+      const auto create = [&](parallel::fullydistributed::Triangulation<dim> &parts) {
+        // Ranks wait for each other in it, so that together() could not tell the others of an error of one.
+        in_words(parameters, [&] { parts.create_triangulation(description); });
+        ranks.together([&] { set_boundary_ids(parts, part.lists); });
+      };
+      const auto refine = [&](RefinableParts<dim> &parts) {
+        create(parts);
+        ranks.together([&] { in_words(parameters, [&] { parts.refine(n_refinements); }); });
+        parts.update_number_cache();
+      };
       triangulation.clear();
-      // Ranks wait for each other in it, so that together() could not tell the others of an error of one.
-      in_words(parameters, [&] { triangulation.create_triangulation(description); });
-      ranks.together([&] { set_boundary_ids(triangulation, part.lists); });
+      if (red || n_refinements == 0)
+        create(triangulation);
+      else if (auto *parts = dynamic_cast<RefinableParts<dim> *>(&triangulation))
+        refine(*parts);
+      else
+      {
+        const MPI_Comm      communicator = triangulation.get_communicator();
+        RefinableParts<dim> refined(communicator);
+        refine(refined);
+        in_words(parameters, [&] {
+          triangulation.create_triangulation(
+              TriangulationDescription::Utilities::create_description_from_triangulation(refined, communicator));
+        });
+      }
       summary.n_cells = triangulation.n_global_active_cells();
       return summary;
     }
@@ -605,10 +627,9 @@ namespace PatchFEM
     {
       const auto      ranks = MPICommunicator::of(communicator);
       CoarseMesh<dim> coarse(parameters, *ranks);
-      if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.curved &&
-                                       coarse.summary.n_coarse_cells > most_coarse_cells_of_p4est))
+      if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.curved))
       {
-        auto  parts   = std::make_unique<parallel::fullydistributed::Triangulation<dim>>(communicator);
+        auto  parts   = std::make_unique<RefinableParts<dim>>(communicator);
         auto &target  = *parts;
         triangulation = std::move(parts);
         return make_parts(target, coarse, parameters, parameters.global_refinements, *ranks);

@@ -131,26 +131,61 @@ namespace PatchFEM::internal
   }
 
   template <int dim>
-  void refine_by_dealii(MeshPart &part, const unsigned int n_refinements)
+  void refine_by_dealii(MeshLists &lists, const unsigned int n_refinements)
   {
-    MeshPart refined;
+    Triangulation<dim> triangulation;
+    triangulation.create_triangulation(points_of<dim>(lists), cells_of<dim>(lists), SubCellData());
+    set_boundary_ids(triangulation, lists);
+    triangulation.refine_global(n_refinements);
+    lists = to_lists(triangulation);
+  }
+
+  template <int dim>
+  void RefinableParts<dim>::refine(const unsigned int n_refinements)
+  {
+    for (unsigned int level = 0; level < n_refinements; ++level)
     {
-      Triangulation<dim> triangulation;
-      triangulation.create_triangulation(points_of<dim>(part.lists), cells_of<dim>(part.lists), SubCellData());
-      set_boundary_ids(triangulation, part.lists);
-      triangulation.refine_global(n_refinements);
-      refined.lists = to_lists(triangulation);
-      for (const auto &cell : triangulation.active_cell_iterators())
-      {
-        const CellId  id     = cell->id();
-        std::uint64_t number = part.numbers[id.get_coarse_cell_id()];
-        for (const std::uint8_t child : id.get_child_indices())
-          number = (number << dim) + child;
-        refined.numbers.push_back(number);
-        refined.owners.push_back(part.owners[id.get_coarse_cell_id()]);
-      }
+      for (const auto &cell : this->active_cell_iterators())
+        if (!cell->is_artificial())
+          cell->set_refine_flag();
+      Triangulation<dim>::execute_coarsening_and_refinement();
+
+      // Children have their parents' owners. Those of ghosts that share no vertex with an own cell are not needed.
+      std::vector<bool> is_own(this->n_vertices(), false);
+      for (const auto &cell : this->active_cell_iterators())
+        if (cell->is_locally_owned())
+          for (const unsigned int v : cell->vertex_indices())
+            is_own[cell->vertex_index(v)] = true;
+      for (const auto &cell : this->active_cell_iterators())
+        if (cell->is_ghost())
+        {
+          const auto vertices = cell->vertex_indices();
+          if (std::none_of(vertices.begin(), vertices.end(),
+                           [&](const unsigned int v) { return is_own[cell->vertex_index(v)]; }))
+            cell->set_subdomain_id(numbers::artificial_subdomain_id);
+        }
     }
-    part = std::move(refined);
+    update_cell_relations();
+  }
+
+  template <int dim>
+  void RefinableParts<dim>::update_number_cache()
+  {
+    parallel::TriangulationBase<dim>::update_number_cache();
+    types::coarse_cell_id n_coarse_cells = 0;
+    for (const auto &cell : this->cell_iterators_on_level(0))
+      if (cell->has_children() || !cell->is_artificial())
+        n_coarse_cells = std::max(n_coarse_cells, cell->id().get_coarse_cell_id() + 1);
+    this->number_cache.number_of_global_coarse_cells = Utilities::MPI::max(n_coarse_cells, this->mpi_communicator);
+  }
+
+  template <int dim>
+  void RefinableParts<dim>::update_cell_relations()
+  {
+    this->local_cell_relations.clear();
+    for (const auto &cell : this->active_cell_iterators())
+      if (cell->is_locally_owned())
+        this->local_cell_relations.emplace_back(cell, Triangulation<dim>::CELL_PERSIST);
   }
 
   template <int dim>
@@ -186,7 +221,8 @@ namespace PatchFEM::internal
   template void      create(Triangulation<dim> &, const MeshLists &);                                \
   template void      create_in_order(Triangulation<dim> &, const MeshLists &, const Communicator &); \
   template void      set_boundary_ids(Triangulation<dim> &, const MeshLists &);                      \
-  template void      refine_by_dealii<dim>(MeshPart &, unsigned int);                                \
+  template void      refine_by_dealii<dim>(MeshLists &, unsigned int);                               \
+  template class RefinableParts<dim>;                                                                \
   template TriangulationDescription::Description<dim, dim> describe(                                 \
       MeshPart &, const parallel::fullydistributed::Triangulation<dim> &);
   PATCHFEM_INSTANTIATE(2)

@@ -20,7 +20,30 @@ namespace PatchFEM::internal
 
   /** By refine_global() of a serial triangulation, for cells that are ordered as deal.II wants them. */
   template <int dim>
-  void refine_by_dealii(MeshPart &part, unsigned int n_refinements);
+  void refine_by_dealii(MeshLists &lists, unsigned int n_refinements);
+
+  /**
+   * Parts of a mesh that are refined after they are made of coarse cells. To make them of refined cells deal.II sorts and
+   * searches the ids of the cells of each level, which takes longer than to refine them.
+   */
+  template <int dim>
+  class RefinableParts : public dealii::parallel::fullydistributed::Triangulation<dim>
+  {
+  public:
+    using dealii::parallel::fullydistributed::Triangulation<dim>::Triangulation;
+
+    /**
+     * Refines own cells, and those that share a vertex with one, all @p n_refinements times, by each rank for itself.
+     * update_number_cache() is to follow.
+     */
+    void refine(unsigned int n_refinements);
+
+    /** Collective. */
+    void update_number_cache() override;
+
+  private:
+    void update_cell_relations() override;
+  };
 
   /**
    * What deal.II makes a part of a mesh of, which loses cells, material ids and owners. The cells are coarse ones,

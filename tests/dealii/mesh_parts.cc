@@ -55,22 +55,30 @@ namespace
     return Utilities::MPI::n_mpi_processes(MPI_COMM_WORLD);
   }
 
-  /** Parts of a fully distributed mesh, or those of an adaptive one, which is p4est's. */
+  enum class Class
+  {
+    dealii, ///< a program's own parallel::fullydistributed::Triangulation
+    chosen,
+    p4est
+  };
+
   template <int dim>
-  void check(MeshParameters parameters, const unsigned int n_refinements, const bool adaptive = false)
+  void check(MeshParameters parameters, const unsigned int n_refinements, const Class wanted)
   {
     SCOPED_TRACE(testing::Message() << dim << "D " << parameters.generator << parameters.file << " cut "
                                     << static_cast<int>(parameters.simplices) << ", dealii "
-                                    << parameters.dealii_refines_simplices << ", refined " << n_refinements);
-    const unsigned int                  me = Utilities::MPI::this_mpi_process(MPI_COMM_WORLD);
+                                    << parameters.dealii_refines_simplices << ", refined " << n_refinements
+                                    << ", class " << static_cast<int>(wanted));
+    const bool                          adaptive = wanted == Class::p4est;
+    const unsigned int                  me       = Utilities::MPI::this_mpi_process(MPI_COMM_WORLD);
     Triangulation<dim>                  serial;
     std::unique_ptr<Triangulation<dim>> made =
         std::make_unique<parallel::fullydistributed::Triangulation<dim>>(MPI_COMM_WORLD);
-    parameters.global_refinements = n_refinements;
-    const MeshSummary summary     = make_triangulation(serial, parameters);
-    const MeshSummary shared =
-        adaptive ? make_triangulation(made, parameters, true, MPI_COMM_WORLD) : make_triangulation(*made, parameters);
-    const Triangulation<dim> &parts = *made;
+    parameters.global_refinements     = n_refinements;
+    const MeshSummary         summary = make_triangulation(serial, parameters);
+    const MeshSummary         shared  = wanted == Class::dealii ? make_triangulation(*made, parameters)
+                                                                : make_triangulation(made, parameters, adaptive, MPI_COMM_WORLD);
+    const Triangulation<dim> &parts   = *made;
     EXPECT_EQ(shared.text(), summary.text());
     EXPECT_EQ(shared.n_coarse_cells, summary.n_coarse_cells);
     EXPECT_EQ(shared.simplices, summary.simplices);
@@ -154,6 +162,14 @@ namespace
     EXPECT_LT(own.size() / sizeof(Cell), mean > 100. ? 1.3 * mean : 1e3);
   }
 
+  /** Parts of both classes of fully distributed meshes. */
+  template <int dim>
+  void check(const MeshParameters &parameters, const unsigned int n_refinements)
+  {
+    for (const Class wanted : {Class::dealii, Class::chosen})
+      check<dim>(parameters, n_refinements, wanted);
+  }
+
   template <int dim>
   MeshParameters cube(const unsigned int n, const Simplices simplices)
   {
@@ -194,6 +210,12 @@ TEST(MeshParallel, parts_refined_by_dealii_are_the_serial_mesh)
   MeshParameters parameters           = cube<3>(2, Simplices::kuhn);
   parameters.dealii_refines_simplices = true;
   check<3>(parameters, 2);
+
+  // Enough cells for 5 ranks, so that each refines its own.
+  check<2>(cube<2>(18, Simplices::none), 2);
+  check<3>(cube<3>(7, Simplices::none), 1);
+  parameters.generator_arguments = "4 : 0 : 1 : true";
+  check<3>(parameters, 1);
 }
 
 TEST(MeshParallel, parts_of_files_are_the_serial_mesh)
@@ -207,17 +229,17 @@ TEST(MeshParallel, parts_of_files_are_the_serial_mesh)
 
 TEST(MeshParallel, parts_of_p4est_are_the_serial_mesh)
 {
-  check<2>(cube<2>(13, Simplices::none), 1, true);
-  check<3>(cube<3>(4, Simplices::none), 1, true);
-  check<2>(from_file(real_mesh("osteon.msh")), 1, true);
-  check<3>(from_file(real_mesh("bridge.msh")), 0, true);
+  check<2>(cube<2>(13, Simplices::none), 1, Class::p4est);
+  check<3>(cube<3>(4, Simplices::none), 1, Class::p4est);
+  check<2>(from_file(real_mesh("osteon.msh")), 1, Class::p4est);
+  check<3>(from_file(real_mesh("bridge.msh")), 0, Class::p4est);
   MeshParameters parameters     = cube<3>(2, Simplices::none);
   parameters.coarse_refinements = 1;
   parameters.rotation_angle     = 30;
   parameters.boundary_rules     = {{5, "x < 0"}};
-  check<3>(parameters, 1, true);
+  check<3>(parameters, 1, Class::p4est);
   parameters = generated("hyper_ball", "0, 0 : 1 : false"); // curved
-  check<2>(parameters, 3, true);
+  check<2>(parameters, 3, Class::p4est);
 }
 
 TEST(MeshParallel, the_class_suits_the_mesh)
@@ -237,9 +259,8 @@ TEST(MeshParallel, the_class_suits_the_mesh)
                several && !in_parts);
   };
   expect(cube<2>(3, Simplices::kuhn), true, true);
-  expect(cube<2>(100, Simplices::none), false, false);
-  expect(cube<2>(101, Simplices::none), false, true);
-  expect(cube<2>(101, Simplices::none), true, false);
+  expect(cube<2>(3, Simplices::none), false, true);
+  expect(cube<2>(3, Simplices::none), true, false);
   MeshParameters ball     = generated("hyper_ball", "0, 0 : 1 : false");
   ball.coarse_refinements = 6;
   expect(ball, false, false);

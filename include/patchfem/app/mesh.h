@@ -117,8 +117,8 @@ namespace PatchFEM
    * @p triangulation may be serial, parallel::shared (any cells), parallel::distributed (quads and hexes) or
    * parallel::fullydistributed (any straight cells). Of the last each rank gets those of its coarse cells and of their
    * neighbours, which it refines: the refined mesh is nowhere as a whole, and the coarse one on the first rank alone.
-   * All cells are coarse cells then, which another call refines, and faces of ghost cells towards cells that the rank
-   * does not have get the id @p cut_face_id.
+   * Only another call refines it further, and faces of ghost cells towards cells that the rank does not have get the id
+   * @p cut_face_id.
    *
    * Throws Error, on every rank alike, for everything that is wrong with the description or the file.
    */
@@ -132,9 +132,9 @@ namespace PatchFEM
 
   /**
    * The same in a new @p triangulation of the class that suits @p communicator. Of one process it is serial. Several
-   * share simplices as parallel::fullydistributed, and so straight quads and hexes that need not be @p of_p4est if
-   * there are more coarse ones than most_coarse_cells_of_p4est; all others are p4est's, who keeps the coarse mesh on
-   * each rank.
+   * share straight cells as parallel::fullydistributed, but for quads and hexes that are to be @p of_p4est or need
+   * something @p before_refinement. These and curved cells are p4est's, who keeps the coarse mesh on each rank and takes
+   * four times as long to refine it.
    */
   template <int dim>
   MeshSummary make_triangulation(std::unique_ptr<dealii::Triangulation<dim>> &triangulation,
@@ -142,8 +142,6 @@ namespace PatchFEM
                                  bool                                         of_p4est,
                                  MPI_Comm                                     communicator,
                                  const BeforeRefinement<dim>                 &before_refinement = nullptr);
-
-  constexpr unsigned int most_coarse_cells_of_p4est = 10000;
 
   /** The box around the cells of all ranks. Collective. */
   template <int dim>
