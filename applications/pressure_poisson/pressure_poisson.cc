@@ -32,7 +32,7 @@ namespace PatchFEM
     public:
       PressureRun(const PressureParameters &parameters, const std::string &directory, RunReport &report)
           : parameters(parameters),
-            backend(choose_backend(parameters.general.backend, parameters.solver, parameters.general.precision)),
+            backend(choose_backend(parameters.general.backend, parameters.solver, parameters.general.precision)()),
             fields(parameters, directory), progress(true), report(report), pictures(parameters.output.folder),
             choice(choose_solver(
                 parameters.solver, AssemblyParameters(), parameters.general.precision, 1, fields.grid().n_cells())),

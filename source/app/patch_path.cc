@@ -12,6 +12,8 @@
 #include <deal.II/dofs/dof_tools.h>
 
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace PatchFEM
@@ -339,34 +341,39 @@ namespace PatchFEM
   {
     const std::string &name = parameters.general.backend, &precision = parameters.general.precision;
     const bool         several = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
-    const Backend      backend = choose_backend(name, parameters.solver, precision, communicator);
+    const auto         choose  = choose_backend(name, parameters.solver, precision, communicator);
     require(!several || parameters.general.export_system.empty(),
             "The entry Export system writes the matrix of one process; run one.");
     require(!several || !parameters.output.aggregates, "Output/Aggregates shows those of one process; run one.");
-    return [backend, several, &precision, &parameters, &report, &progress, communicator,
-            first = true](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
-                          SolutionVector &solution) mutable {
+    const auto            chosen = std::make_shared<std::optional<Backend>>();
+    LinearSystemPath<dim> path;
+    path.prepare = [chosen, choose] { chosen->emplace(choose()); };
+    path.solve   = [chosen, several, &precision, &parameters, &report, &progress, communicator,
+                  first = true](const Discretisation<dim> &discretisation, const Physics<dim> &physics,
+                                SolutionVector &solution) mutable {
+      const Backend &backend = chosen->value();
       if (std::exchange(first, false) && backend.group() != nullptr)
       {
         backend.group()->connect();
         if (dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
           std::cout << "Devices: " << backend.group()->description() << std::endl;
       }
-      const SolverChoice choice = choose_solver(parameters.solver, parameters.assembly, precision,
-                                                physics.n_components(), discretisation.dof_handler->n_dofs());
-      const std::string &chosen = choice.parameters.preconditioner;
-      require(!parameters.output.aggregates || preconditioner_row(chosen).is(PreconditionerRow::levels),
-              "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is ", chosen, " here.");
+      const SolverChoice choice         = choose_solver(parameters.solver, parameters.assembly, precision,
+                                                          physics.n_components(), discretisation.dof_handler->n_dofs());
+      const std::string &preconditioner = choice.parameters.preconditioner;
+      require(!parameters.output.aggregates || preconditioner_row(preconditioner).is(PreconditionerRow::levels),
+                "Output/Aggregates shows those of Solver/Preconditioner = amg, and auto is ", preconditioner, " here.");
       const AssemblyParameters &assembly = parameters.assembly;
       require(!several || assembly.format == "auto" || !is_converted(assembly.matrix_format(), physics.n_components()),
-              "Matrices are converted to Matrix/Format ", assembly.format,
-              " in one process; with several MPI ranks choose ", format_names(FormatRow::assembled, 0, "or"), ".");
+                "Matrices are converted to Matrix/Format ", assembly.format,
+                " in one process; with several MPI ranks choose ", format_names(FormatRow::assembled, 0, "or"), ".");
       if (choice.precision == "single")
         return PatchRun<dim, float>{backend, parameters, choice, discretisation, physics, report, progress}.run(
-            solution);
+              solution);
       return PatchRun<dim, double>{backend, parameters, choice, discretisation, physics, report, progress}.run(
-          solution);
+            solution);
     };
+    return path;
   }
 
   template LinearSystemPath<2> make_patch_path(const ProblemParameters &, RunReport &, Progress &, MPI_Comm);

@@ -256,10 +256,10 @@ namespace PatchFEM
     return result;
   }
 
-  Backend choose_backend(const std::string      &name,
-                         const SolverParameters &solver,
-                         const std::string      &precision,
-                         const MPI_Comm          communicator)
+  std::function<Backend()> choose_backend(const std::string      &name,
+                                          const SolverParameters &solver,
+                                          const std::string      &precision,
+                                          const MPI_Comm          communicator)
   {
     const std::string &chosen  = solver.preconditioner;
     bool               natural = false;
@@ -273,17 +273,19 @@ namespace PatchFEM
               chosen, "; choose double or single.");
       natural = row.section == "SSOR" && solver.ssor.ordering == SSORData::Ordering::natural;
     }
-    const auto refuse_natural = [&] {
+    const auto refuse_natural = [] {
       throw Error("Solver/SSOR/Ordering = natural goes from row to row, which is for the host; choose multicolour, or "
                   "Backend = host.");
     };
     if (natural && name == "cuda") // also where there is no device
       refuse_natural();
-    const Backend backend = backend_of_ranks(name, communicator);
-    lead(backend, [&] {
-      if (natural && backend.kind() == BackendKind::cuda)
-        refuse_natural();
-    });
-    return backend;
+    return [natural, refuse_natural, found = look_for_backend(name, communicator)] {
+      const Backend backend = found();
+      lead(backend, [&] {
+        if (natural && backend.kind() == BackendKind::cuda)
+          refuse_natural();
+      });
+      return backend;
+    };
   }
 } // namespace PatchFEM

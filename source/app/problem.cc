@@ -96,6 +96,8 @@ namespace PatchFEM
           });
           if (cycle == 0 && first_rank)
             std::cout << "Mesh: " << summary.text() << std::endl;
+          if (cycle == 0)
+            path.prepare();
           seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
           result.n_dofs  = dof_handler.n_dofs();
           result.n_cells = triangulation->n_global_active_cells();
@@ -375,7 +377,7 @@ namespace PatchFEM
       {
         const StageSeconds shared = cycle.path.seconds;
         const auto solve_by       = [&](const LinearSystemPath<dim> &way, const std::string &name, SolutionVector &x) {
-          PathReport result   = way(discretisation, physics, x);
+          PathReport result   = way.solve(discretisation, physics, x);
           result.seconds.mesh = shared.mesh;
           result.seconds.dofs = shared.dofs;
           remove_free_modes(discretisation, x);
@@ -386,7 +388,7 @@ namespace PatchFEM
           return result;
         };
         cycle.path = solve_by(path, "The solution", solution);
-        if (baseline)
+        if (baseline.solve)
         {
           SolutionVector other;
           cycle.baseline       = solve_by(baseline, "The baseline's solution", other);

@@ -331,8 +331,9 @@ namespace PatchFEM
             "Baseline = umfpack factorises in one process; with several MPI ranks choose trilinos_ml.");
     SolverParameters solver = parameters.solver;
     solver.preconditioner   = name.substr(name.find('_') + 1);
-    return [=, n_repetitions = parameters.assembly.n_repetitions, &progress](
-               const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
+    LinearSystemPath<dim> path;
+    path.solve = [=, n_repetitions = parameters.assembly.n_repetitions, &progress](
+                     const Discretisation<dim> &discretisation, const Physics<dim> &physics, SolutionVector &solution) {
       ReferenceSystem<dim> system{solver, n_repetitions, discretisation, physics, progress};
 #ifdef DEAL_II_WITH_UMFPACK
       if (name == "umfpack")
@@ -344,6 +345,7 @@ namespace PatchFEM
 #endif
       return system.solve_with_trilinos(solution);
     };
+    return path;
   }
 
   template LinearSystemPath<2>

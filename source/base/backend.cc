@@ -88,7 +88,8 @@ namespace PatchFEM
     if (kind != BackendKind::cuda)
       return;
 #ifdef PATCHFEM_WITH_CUDA
-    require(cuda_available(),
+    // Who has chosen a device was told of it, and to look for it again would take CUDA a second where there are several.
+    require(chosen_device >= 0 || cuda_available(),
             "The back end 'cuda' was asked for, but this machine has no usable GPU; use 'host' or 'auto'.");
     device();
 #else

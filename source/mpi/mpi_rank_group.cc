@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <numeric>
 #include <set>
@@ -79,9 +80,8 @@ namespace PatchFEM
       return result;
     }
 
-    /** Those of the same machine and CUDA_VISIBLE_DEVICES; collective. @p look is called by the first of each. */
-    template <typename Look>
-    std::vector<Neighbours> neighbours(const Communicator &ranks, const std::vector<int> &machines, const Look &look)
+    /** Those of the same machine and CUDA_VISIBLE_DEVICES, without their devices; collective. */
+    std::vector<Neighbours> neighbours(const Communicator &ranks, const std::vector<int> &machines)
     {
       using Bytes               = Communicator::Bytes;
       const char *const visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -91,22 +91,35 @@ namespace PatchFEM
       std::map<std::pair<int, Bytes>, std::vector<int>> same;
       for (int rank = 0; rank < ranks.size(); ++rank)
         same[{machines[rank], texts[rank]}].push_back(rank);
-      std::string seen; // one behind the other, each with its length
-      ranks.together([&] {
-        if (same[{machines[ranks.rank()], texts[ranks.rank()]}].front() == ranks.rank())
-          for (const std::string &device : look())
-            seen += static_cast<char>(device.size()) + device;
-      });
-      const auto              all = ranks.all_gather(Bytes(seen.begin(), seen.end()));
       std::vector<Neighbours> result;
       for (const auto &[place, list] : same)
-      {
         result.push_back({list, {}});
-        const Bytes &of_first = all[list.front()];
+      return result;
+    }
+
+    using Devices = std::shared_future<std::vector<std::string>>;
+
+    /** Gives @p result the devices that the first of each found; collective. */
+    void tell_devices(std::vector<Neighbours> &result,
+                      const Communicator      &ranks,
+                      const std::vector<int>  &machines,
+                      const Devices           &found)
+    {
+      using Bytes = Communicator::Bytes;
+      std::string seen; // one behind the other, each with its length
+      ranks.together([&] {
+        if (found.valid())
+          for (const std::string &device : found.get())
+            seen += static_cast<char>(device.size()) + device;
+      });
+      const auto all = ranks.all_gather(Bytes(seen.begin(), seen.end()));
+      for (Neighbours &some : result)
+      {
+        const Bytes &of_first = all[some.ranks.front()];
         for (auto next = of_first.begin(); next != of_first.end();)
         {
           const auto length = *next++;
-          result.back().devices.emplace_back(next, next + length);
+          some.devices.emplace_back(next, next + length);
           next += length;
         }
       }
@@ -117,7 +130,6 @@ namespace PatchFEM
               known.emplace(machines[some.ranks.front()], device).second, "Rank ", some.ranks.front(),
               " has another CUDA_VISIBLE_DEVICES than other ranks of its machine, but shows it one of their devices; "
               "let these sets be equal, or have no device in common.");
-      return result;
     }
 
     class MPIRankGroup : public RankGroup
@@ -383,9 +395,15 @@ namespace PatchFEM
 
   Backend backend_of_ranks(const std::string &name, const MPI_Comm communicator)
   {
-    const Shared all = MPICommunicator::of(communicator);
+    return look_for_backend(name, communicator)();
+  }
+
+  std::function<Backend()> look_for_backend(const std::string &name, const MPI_Comm communicator)
+  {
+    const Shared all    = MPICommunicator::of(communicator);
+    const auto   of_all = [&] { return [backend = Backend(name)] { return backend; }; };
     if (all->size() == 1)
-      return Backend(name);
+      return of_all();
     const bool  emulated  = name == "emulated_device";
     std::size_t n_devices = 0; // that are emulated
     all->together([&] {
@@ -395,38 +413,47 @@ namespace PatchFEM
         Backend{name}; // may not exist
     });
     if (name != "auto" && name != "cuda" && n_devices == 0)
-      return Backend(name);
+      return of_all();
 
     const std::vector<int>        machines = all->all_gather(all->machine());
-    const std::vector<Neighbours> some     = neighbours(*all, machines, [&]() -> std::vector<std::string> {
+    const std::vector<Neighbours> places   = neighbours(*all, machines);
+    const auto                    look     = [emulated, n_devices]() -> std::vector<std::string> {
       if (!emulated)
         return Backend::cuda_devices();
       std::vector<std::string> devices;
       for (std::size_t i = 0; i < n_devices; ++i)
         devices.push_back(text_of("emulated device ", i));
       return devices;
-    });
-    const auto                    none =
-        std::find_if(some.begin(), some.end(), [](const Neighbours &those) { return those.devices.empty(); });
-    if (name == "auto" && none != some.end())
-      return Backend(BackendKind::host);
-    all->together([&] {
-      if (none != some.end() && all->rank() == none->ranks.front())
-        Backend{name}; // says why
-    });
-    const Division division = divide(some, all->size());
-    const bool     owns     = division.owns(all->rank());
-    Backend        backend(BackendKind::host);
-    all->together([&] {
-      if (owns && !emulated)
-        Backend::choose_cuda_device(division.device_of[all->rank()]);
-      if (owns)
-        backend = Backend(emulated ? BackendKind::emulated_device : BackendKind::cuda);
-    });
-    // Never destroyed: what lives on a back end may outlive every other static object.
-    static auto *const groups = new std::vector<std::unique_ptr<const RankGroup>>;
-    groups->push_back(
-        std::make_unique<MPIRankGroup>(all, division, machines, backend, emulated ? "emulated device" : "GPU"));
-    return Backend(backend, groups->back().get());
+    };
+    Devices found; // of the first rank of each place
+    for (const Neighbours &some : places)
+      if (some.ranks.front() == all->rank())
+        found = std::async(std::launch::async, look).share();
+
+    return [=, some = places]() mutable {
+      tell_devices(some, *all, machines, found);
+      const auto none =
+          std::find_if(some.begin(), some.end(), [](const Neighbours &those) { return those.devices.empty(); });
+      if (name == "auto" && none != some.end())
+        return Backend(BackendKind::host);
+      all->together([&] {
+        if (none != some.end() && all->rank() == none->ranks.front())
+          Backend{name}; // says why
+      });
+      const Division division = divide(some, all->size());
+      const bool     owns     = division.owns(all->rank());
+      Backend        backend(BackendKind::host);
+      all->together([&] {
+        if (owns && !emulated)
+          Backend::choose_cuda_device(division.device_of[all->rank()]);
+        if (owns)
+          backend = Backend(emulated ? BackendKind::emulated_device : BackendKind::cuda);
+      });
+      // Never destroyed: what lives on a back end may outlive every other static object.
+      static auto *const groups = new std::vector<std::unique_ptr<const RankGroup>>;
+      groups->push_back(
+          std::make_unique<MPIRankGroup>(all, division, machines, backend, emulated ? "emulated device" : "GPU"));
+      return Backend(backend, groups->back().get());
+    };
   }
 } // namespace PatchFEM

@@ -194,8 +194,13 @@ namespace PatchFEM
    * Throws Error if the system cannot be solved.
    */
   template <int dim>
-  using LinearSystemPath =
-      std::function<PathReport(const Discretisation<dim> &, const Physics<dim> &, SolutionVector &)>;
+  struct LinearSystemPath
+  {
+    std::function<PathReport(const Discretisation<dim> &, const Physics<dim> &, SolutionVector &)> solve;
+
+    /** Called once before: devices, which are looked for while a mesh is read, begin to work while it gets unknowns. */
+    std::function<void()> prepare = [] {};
+  };
 
   /**
    * PatchFEM's own way: tables from deal.II, then sparsity, patches, matrix, preconditioner and conjugate gradients on

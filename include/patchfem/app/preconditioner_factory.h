@@ -98,13 +98,14 @@ namespace PatchFEM
                                        const std::string                                    &last_separator);
 
   /**
-   * The back end of that name, which is not `trilinos`, for systems that @p solver describes, by backend_of_ranks().
-   * Throws Error for what goes together neither with it nor with @p precision.
+   * The back end of that name, which is not `trilinos`, for systems that @p solver describes, by look_for_backend(): what
+   * is returned is to be called once. Throws Error, then at the latest, for what goes together neither with it nor with
+   * @p precision.
    */
-  Backend choose_backend(const std::string      &name,
-                         const SolverParameters &solver,
-                         const std::string      &precision,
-                         MPI_Comm                communicator = MPI_COMM_SELF);
+  std::function<Backend()> choose_backend(const std::string      &name,
+                                          const SolverParameters &solver,
+                                          const std::string      &precision,
+                                          MPI_Comm                communicator = MPI_COMM_SELF);
 
   /**
    * What Solver/Preconditioner stands for if it is `auto`, for @p n_unknowns with @p n_components at a node:

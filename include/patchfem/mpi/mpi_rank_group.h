@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <string>
 
 namespace PatchFEM
@@ -24,6 +25,12 @@ namespace PatchFEM
    * CUDA_VISIBLE_DEVICES.
    */
   Backend backend_of_ranks(const std::string &name, MPI_Comm communicator);
+
+  /**
+   * The same in two steps, both collective, between which programs read meshes: it begins to look for devices, which takes
+   * CUDA a second where there are several, and what it returns is to be called once, for the back end.
+   */
+  std::function<Backend()> look_for_backend(const std::string &name, MPI_Comm communicator);
 
   /** Of those who have rows on @p backend: @p communicator, of all; where ranks share it that of owners, or of one. */
   MPI_Comm communicator_of_owners(const Backend &backend, MPI_Comm communicator);
