@@ -29,8 +29,7 @@ namespace PatchFEM
                                  const int                 n_coefficients_per_point,
                                  const SolverChoice       &solver,
                                  const int                 n_modes,
-                                 const bool                conversion,
-                                 const bool                fallback)
+                                 const bool                conversion)
   {
     using BatchesData        = ElementBatches::AdditionalData;
     const int         size   = solver.precision == "single" ? sizeof(float) : sizeof(double);
@@ -89,10 +88,11 @@ namespace PatchFEM
       }
     result.conversion += result.conversion > 0 ? n_dofs * size : 0; // the right-hand side
 
-    result.solver         = 7 * n_dofs * size;
-    result.preconditioner = static_cast<std::size_t>(
-        row.peak_bytes({backend, cut, assembly.format == "auto" ? MatrixFormat() : assembly.matrix_format(), solver,
-                        n_modes, fallback, tables.ranks.several()}));
+    result.solver = 7 * n_dofs * size;
+    for (const bool fallback : {false, true})
+      (fallback ? result.fallback : result.preconditioner) = static_cast<std::size_t>(
+          row.peak_bytes({backend, cut, assembly.format == "auto" ? MatrixFormat() : assembly.matrix_format(), solver,
+                          n_modes, fallback, tables.ranks.several()}));
     return result;
   }
 

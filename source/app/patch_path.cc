@@ -156,10 +156,10 @@ namespace PatchFEM
         SolverChoice likely = choice;
         if (fields.nearly_incompressible && likely.parameters.amg.smoother == AMGSmoother::automatic)
           likely.parameters.amg.smoother = AMGSmoother::factorized_inverse;
-        const auto forecast_with = [&](const bool convert, const bool fallback) {
+        const auto forecast_with = [&](const bool convert) {
           MemoryForecast result =
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                              likely, n_modes, convert, fallback);
+                              likely, n_modes, convert);
           if (!discretisation.free_modes.empty())
             result.solver += (discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found
@@ -167,17 +167,20 @@ namespace PatchFEM
           return result;
         };
         conversion              = !several;
-        MemoryForecast forecast = forecast_with(conversion, false);
+        MemoryForecast forecast = forecast_with(conversion);
         if (conversion && forecast.peak() > backend.free_memory())
         {
           conversion = false;
           if (assembly.format == "auto")
-            forecast = forecast_with(false, false);
+            forecast = forecast_with(false);
         }
         require_memory(forecast, backend, *MPICommunicator::of(communicator));
         expected = forecast.peak();
         if (row.is(PreconditionerRow::levels) && choice.precision == "mixed")
-          in_double = forecast_with(conversion || assembly.format != "auto", true).peak();
+        {
+          forecast.preconditioner = forecast.fallback;
+          in_double               = forecast.peak();
+        }
       }
 
       /** All that the mesh determines. */

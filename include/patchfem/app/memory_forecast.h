@@ -22,6 +22,7 @@ namespace PatchFEM
     std::size_t conversion     = 0; ///< what a matrix that is not assembled is made of and with, until the solver comes
     std::size_t solver         = 0; ///< right-hand side, solution, residual and vectors of the iteration
     std::size_t preconditioner = 0; ///< most while it is made
+    std::size_t fallback       = 0; ///< the same if multigrid's levels turn out to be too hard for single precision
 
     /** The largest sum at any time: first structure beside the batches, then what stays. */
     std::size_t peak() const;
@@ -33,7 +34,6 @@ namespace PatchFEM
    * @param n_coefficients_per_point Numbers of coefficients and loads that are kept per quadrature point.
    * @param n_modes Of multigrid's near-null space.
    * @param conversion Whether Format = auto may take formats that matrices are converted to.
-   * @param fallback Whether multigrid's levels turn out to be too hard for single precision.
    */
   MemoryForecast forecast_memory(const Backend            &backend,
                                  const ElementTables      &tables,
@@ -41,8 +41,7 @@ namespace PatchFEM
                                  int                       n_coefficients_per_point,
                                  const SolverChoice       &solver,
                                  int                       n_modes    = 1,
-                                 bool                      conversion = true,
-                                 bool                      fallback   = false);
+                                 bool                      conversion = true);
 
   /**
    * Throws Error if a mesh cannot be in the host's memory, before it is made. A bound from below: what deal.II's
