@@ -293,7 +293,10 @@ namespace PatchFEM
         char       *window;
       };
 
-      /** Calls @p write and, when all have, @p read for the pieces that concern this rank, until there are none. */
+      /**
+       * Calls @p write and, when all have, @p read for the pieces that concern this rank, until there are none: one half of
+       * a window is written while the other is read.
+       */
       template <typename Write, typename Read>
       void through_window(const std::vector<std::size_t> &bytes, const Write &write, const Read &read) const
       {
@@ -307,22 +310,27 @@ namespace PatchFEM
           make_windows();
         std::vector<std::size_t> offsets{0};
         std::partial_sum(bytes.begin(), bytes.end(), std::back_inserter(offsets));
-        for (std::size_t begin = 0; begin < most; begin += window_bytes)
+        const std::size_t half = window_bytes / 2, n_pieces = most > 0 ? (most + half - 1) / half : 0;
+        for (std::size_t piece = 0; n_pieces > 0 && piece <= n_pieces; ++piece)
         {
-          const auto each = [&](const auto &move) {
-            const auto of_rank = [&](const std::int64_t rank) {
+          const auto each = [&](const std::size_t k, const auto &move) {
+            const std::size_t begin   = k * half;
+            const auto        of_rank = [&](const std::int64_t rank) {
               if (bytes[rank] > begin)
-                move(Piece{begin, offsets[rank] + begin, std::min(bytes[rank] - begin, window_bytes), windows[rank]});
+                move(Piece{begin, offsets[rank] + begin, std::min(bytes[rank] - begin, half),
+                           windows[rank] + k % 2 * half});
             };
             const int first = own->rank() > 0 ? own->rank() : 1, last = own->rank() > 0 ? own->rank() : n_ranks - 1;
-            for_each(last - first + 1, std::min(window_bytes * n_ranks, offsets.back() - bytes[0]),
+            for_each(last - first + 1, std::min(half * n_ranks, offsets.back() - bytes[0]),
                      [&](const std::int64_t i) { of_rank(first + i); });
-            MPI_Win_sync(window);
-            own->barrier();
-            MPI_Win_sync(window);
           };
-          each(write);
-          each(read);
+          if (piece < n_pieces)
+            each(piece, write);
+          if (piece > 0)
+            each(piece - 1, read);
+          MPI_Win_sync(window);
+          own->barrier();
+          MPI_Win_sync(window);
         }
         handed.seconds += std::chrono::duration<double>(Clock::now() - start).count();
         handed.bytes += static_cast<double>(offsets.back() - bytes[0]);
