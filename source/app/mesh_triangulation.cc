@@ -165,7 +165,10 @@ namespace PatchFEM::internal
             cell->set_subdomain_id(numbers::artificial_subdomain_id);
         }
     }
-    update_cell_relations();
+    this->local_cell_relations.clear();
+    for (const auto &cell : this->active_cell_iterators())
+      if (cell->is_locally_owned())
+        this->local_cell_relations.push_back({cell, {}}); // which persists
   }
 
   template <int dim>
@@ -177,15 +180,6 @@ namespace PatchFEM::internal
       if (cell->has_children() || !cell->is_artificial())
         n_coarse_cells = std::max(n_coarse_cells, cell->id().get_coarse_cell_id() + 1);
     this->number_cache.number_of_global_coarse_cells = Utilities::MPI::max(n_coarse_cells, this->mpi_communicator);
-  }
-
-  template <int dim>
-  void RefinableParts<dim>::update_cell_relations()
-  {
-    this->local_cell_relations.clear();
-    for (const auto &cell : this->active_cell_iterators())
-      if (cell->is_locally_owned())
-        this->local_cell_relations.emplace_back(cell, Triangulation<dim>::CELL_PERSIST);
   }
 
   template <int dim>

@@ -40,9 +40,6 @@ namespace PatchFEM::internal
 
     /** Collective. */
     void update_number_cache() override;
-
-  private:
-    void update_cell_relations() override;
   };
 
   /**

@@ -157,7 +157,7 @@ namespace PatchFEM
         return make_patch_path<dim>(parameters, report, progress, communicator);
       }
 
-      /** Whether a refined mesh is another one to deal.II: simplices, and all whose cells are coarse ones. */
+      /** Whether a refined mesh is another one to deal.II: simplices, and parts, which it does not refine. */
       bool is_made_anew() const
       {
         return summary.simplices ||

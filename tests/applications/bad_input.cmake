@@ -102,7 +102,7 @@ foreach(cells none kuhn)
   patchfem_run_case(bad.refinements.${cells} elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cells takes at least .* GB of the host's memory"
                     SET "Mesh/Global refinements=14" "Mesh/Simplices=${cells}")
 endforeach()
-# More than 10,000 coarse cells are cut into parts, an adaptive mesh is p4est's.
+# The mesh of ranks is cut into parts, an adaptive one is p4est's.
 foreach(strategy global adaptive)
   patchfem_run_case(bad.refinements_on_ranks.${strategy} elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 3
                     ERROR "A mesh of .* cells takes at least .* GB of the host's memory for 3 ranks, but" SET "Mesh/Global refinements=6"
