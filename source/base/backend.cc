@@ -59,8 +59,14 @@ namespace PatchFEM
         }
         catch (const Error &error)
         {
-          throw Error(text_of(cuda_runtime::device_uuid(number),
-                              ", which is to be the back end 'cuda', cannot be used. ", error.what()));
+          std::string name = text_of("GPU ", number);
+          try
+          {
+            name = cuda_runtime::device_uuid(number);
+          }
+          catch (const Error &)
+          {} // CUDA does not know it
+          throw Error(text_of(name, ", which is to be the back end 'cuda', cannot be used. ", error.what()));
         }
       }
 

@@ -204,16 +204,12 @@ namespace PatchFEM
       {
         const auto own_part   = static_cast<const char *>(from);
         const auto of_members = static_cast<char *>(all);
-        through_window(
-            bytes,
-            [&](const Piece &piece) {
-              if (own->rank() > 0)
-                std::memcpy(piece.window, own_part + piece.begin, piece.n);
-            },
-            [&](const Piece &piece) {
-              if (own->rank() == 0)
-                std::memcpy(of_members + piece.begin_of_all, piece.window, piece.n);
-            });
+        through_window(bytes, own->rank() > 0, [&](const Piece &piece) {
+          if (own->rank() > 0)
+            std::memcpy(piece.window, own_part + piece.begin, piece.n);
+          else
+            std::memcpy(of_members + piece.begin_of_all, piece.window, piece.n);
+        });
         if (own->rank() == 0 && bytes[0] > 0)
           std::memcpy(all, from, bytes[0]);
       }
@@ -222,16 +218,12 @@ namespace PatchFEM
       {
         const auto of_members = static_cast<const char *>(all);
         const auto own_part   = static_cast<char *>(to);
-        through_window(
-            bytes,
-            [&](const Piece &piece) {
-              if (own->rank() == 0)
-                std::memcpy(piece.window, of_members + piece.begin_of_all, piece.n);
-            },
-            [&](const Piece &piece) {
-              if (own->rank() > 0)
-                std::memcpy(own_part + piece.begin, piece.window, piece.n);
-            });
+        through_window(bytes, own->rank() == 0, [&](const Piece &piece) {
+          if (own->rank() == 0)
+            std::memcpy(piece.window, of_members + piece.begin_of_all, piece.n);
+          else
+            std::memcpy(own_part + piece.begin, piece.window, piece.n);
+        });
         if (own->rank() == 0 && bytes[0] > 0)
           std::memcpy(to, all, bytes[0]);
       }
@@ -294,11 +286,11 @@ namespace PatchFEM
       };
 
       /**
-       * Calls @p write and, when all have, @p read for the pieces that concern this rank, until there are none: one half of
-       * a window is written while the other is read.
+       * Calls @p move for the pieces that concern this rank, which it @p writes or reads: one half of a window is written
+       * while the other is read.
        */
-      template <typename Write, typename Read>
-      void through_window(const std::vector<std::size_t> &bytes, const Write &write, const Read &read) const
+      template <typename Move>
+      void through_window(const std::vector<std::size_t> &bytes, const bool writes, const Move &move) const
       {
         using Clock        = std::chrono::steady_clock;
         const auto start   = Clock::now();
@@ -311,23 +303,18 @@ namespace PatchFEM
         std::vector<std::size_t> offsets{0};
         std::partial_sum(bytes.begin(), bytes.end(), std::back_inserter(offsets));
         const std::size_t half = window_bytes / 2, n_pieces = most > 0 ? (most + half - 1) / half : 0;
-        for (std::size_t piece = 0; n_pieces > 0 && piece <= n_pieces; ++piece)
+        const int         first = own->rank() > 0 ? own->rank() : 1, last = own->rank() > 0 ? own->rank() : n_ranks - 1;
+        for (std::size_t step = 0; n_pieces > 0 && step <= n_pieces; ++step)
         {
-          const auto each = [&](const std::size_t k, const auto &move) {
-            const std::size_t begin   = k * half;
-            const auto        of_rank = [&](const std::int64_t rank) {
-              if (bytes[rank] > begin)
+          if (writes ? step < n_pieces : step > 0)
+          {
+            const std::size_t piece = writes ? step : step - 1, begin = piece * half;
+            for_each(last - first + 1, std::min(half * n_ranks, offsets.back() - bytes[0]), [&](const std::int64_t i) {
+              if (const std::int64_t rank = first + i; bytes[rank] > begin)
                 move(Piece{begin, offsets[rank] + begin, std::min(bytes[rank] - begin, half),
-                           windows[rank] + k % 2 * half});
-            };
-            const int first = own->rank() > 0 ? own->rank() : 1, last = own->rank() > 0 ? own->rank() : n_ranks - 1;
-            for_each(last - first + 1, std::min(half * n_ranks, offsets.back() - bytes[0]),
-                     [&](const std::int64_t i) { of_rank(first + i); });
-          };
-          if (piece < n_pieces)
-            each(piece, write);
-          if (piece > 0)
-            each(piece - 1, read);
+                           windows[rank] + piece % 2 * half});
+            });
+          }
           MPI_Win_sync(window);
           own->barrier();
           MPI_Win_sync(window);
@@ -434,9 +421,11 @@ namespace PatchFEM
       return devices;
     };
     Devices found; // of the first rank of each place
-    for (const Neighbours &some : places)
-      if (some.ranks.front() == all->rank())
-        found = std::async(std::launch::async, look).share();
+    all->together([&] {
+      for (const Neighbours &some : places)
+        if (some.ranks.front() == all->rank())
+          found = std::async(std::launch::async, look).share();
+    });
 
     return [=, some = places]() mutable {
       tell_devices(some, *all, machines, found);

@@ -93,7 +93,7 @@ namespace PatchFEM
     /** The UUIDs of the devices that CUDA shows to this process, in its order; none unless cuda_available(). */
     static std::vector<std::string> cuda_devices();
 
-    /** Handles on CUDA are to denote that of cuda_devices()[@p number]: before the first of them is made. */
+    /** Handles on CUDA are to denote the existing cuda_devices()[@p number]: before the first of them is made. */
     static void choose_cuda_device(int number);
 
   private:
