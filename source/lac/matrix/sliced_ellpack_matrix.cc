@@ -30,7 +30,7 @@ namespace PatchFEM
       made->n_nonzero           = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
       made->skip_padding        = additional_data.skip_padding;
       choose(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
-      values.reinit(backend, made->columns.size() * block_rows * block_columns);
+      values.reinit(backend, made->n_values());
       pattern = made;
       *this   = Number(0);
     });

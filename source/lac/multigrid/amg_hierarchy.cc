@@ -44,7 +44,7 @@ namespace PatchFEM
       level.aggregates = aggregation.aggregate(index - (embedding ? 1 : 0), *level.A);
       report(index, "aggregates");
     };
-    build(A, embedding, n_modes, aggregate, [&](const unsigned int index, Level &level) {
+    build(A, embedding, aggregate, [&](const unsigned int index, Level &level) {
       const SlicedEllpackMatrix<Number> &matrix       = *level.A;
       const int                          n_components = matrix.block_rows();
       if (level.embedding)
@@ -52,7 +52,7 @@ namespace PatchFEM
         aggregation.know_points(
             near_null.dim(), multigrid::restrict_to_vertices(*embedding, near_null, n_components, modes, null_vectors));
         report(index, "modes");
-        return;
+        return level.coarsening.reinit(matrix, *embedding);
       }
       if (nearly_incompressible && index == (embedding ? 1 : 0))
         n_modes = multigrid::add_isochoric_modes(near_null.dim(), n_modes, level.aggregates.n_aggregates(),
@@ -68,6 +68,7 @@ namespace PatchFEM
       }
       multigrid::restrict_null_vectors(matrix, level.aggregates, level.tentative, n_modes, null_vectors);
       report(index, "modes");
+      level.coarsening.reinit(matrix, level.aggregates, n_modes);
     });
   }
 
@@ -80,33 +81,32 @@ namespace PatchFEM
     null_vectors = std::move(other.null_vectors);
     null_scale   = other.null_scale;
     compute_null_scale(A);
-    const auto &finest = *other.levels.front();
-    // Behind an embedding, whose unknowns are components, come those of modes.
-    const auto &aggregated = *other.levels[finest.embedding && other.n_levels() > 1 ? 1 : 0];
-    const int   n_modes    = aggregated.has_coarse ? aggregated.coarsening.prolongator().block_columns() : 1;
-    for (auto &level : other.levels) // gives back what it has no use for
+    for (auto &level : other.levels) // gives back what this has no use for
     {
-      level->coarsening = {};
+      level->coarsening.release_values();
       level->smoother.reset();
+      level->diagonal = {};
+      level->r        = {};
+      level->inverse  = {};
     }
     build(
-        A, finest.embedding, n_modes,
+        A, other.levels.front()->embedding,
         [&](const unsigned int index, Level &level) { level.aggregates = std::move(other.levels[index]->aggregates); },
         [&](const unsigned int index, Level &level) {
           level.tentative = std::move(other.levels[index]->tentative);
           level.settled   = std::move(other.levels[index]->settled);
+          level.coarsening.reinit(*level.A, std::move(other.levels[index]->coarsening));
         });
     other.levels.clear();
   }
 
-  /** The levels; @p aggregate and @p find_modes (index, level) give one aggregates and tentative prolongator, and @p n_modes. */
+  /** The levels; @p aggregate and @p find_patterns (index, level) give one aggregates, and modes and patterns of them. */
   template <typename Number>
-  template <typename Aggregate, typename FindModes>
+  template <typename Aggregate, typename FindPatterns>
   void AMGHierarchy<Number>::build(const SlicedEllpackMatrix<Number>            &A,
                                    const std::shared_ptr<const LinearEmbedding> &embedding,
-                                   const int                                    &n_modes,
                                    const Aggregate                              &aggregate,
-                                   const FindModes                              &find_modes)
+                                   const FindPatterns                           &find_patterns)
   {
     levels.clear();
     single_finest.reset();
@@ -142,11 +142,7 @@ namespace PatchFEM
           return;
         const int n_nodes = matrix->n_rows() / matrix->block_rows();
         require(n_aggregates < n_nodes, "coarsening stalls: ", n_aggregates, " aggregates of ", n_nodes, " nodes.");
-        find_modes(index, level);
-        if (level.embedding)
-          level.coarsening.reinit(*matrix, *level.embedding);
-        else
-          level.coarsening.reinit(*matrix, level.aggregates, n_modes);
+        find_patterns(index, level);
         report(index, "patterns");
         level.compute_coarse();
         multigrid::settle_null_vectors(level.coarsening.coarse_matrix(), null_vectors, level.settled);

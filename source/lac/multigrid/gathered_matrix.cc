@@ -62,7 +62,7 @@ namespace PatchFEM
         sources.push_back({rank, before, before + sizes[rank]});
       before += sizes[rank];
     }
-    travel = nodes.exchange(place, destinations, sources, sizeof(Number) * b * b);
+    travel.reset();
 
     std::vector<Partitioner::Ghost> others;
     const std::vector<int>          n_nodes = ranks.all_gather(int(nodes.n_owned()));
@@ -73,6 +73,15 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  template <typename OtherNumber>
+  void GatheredMatrix<Number>::reinit(GatheredMatrix<OtherNumber> &&other)
+  {
+    static_cast<internal::GatheredPattern &>(*this) = std::move(other);
+    whole.share_pattern(other.whole);
+    travel.reset();
+  }
+
+  template <typename Number>
   void GatheredMatrix<Number>::update(const SlicedEllpackMatrix<Number> &A)
   {
     const Backend    &place = whole.backend();
@@ -80,6 +89,8 @@ namespace PatchFEM
     Array<Number>     own(place, places.size() * size);
     Array<Number>     of_others(place, sources.empty() ? 0 : sources.back().end * size);
     choose(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
+    if (travel == nullptr)
+      travel = everything->exchange(place, destinations, sources, sizeof(Number) * size);
     everything->communicator().look();
     travel->run(own.data(), of_others.data());
     choose(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });
@@ -87,4 +98,5 @@ namespace PatchFEM
 
   template class GatheredMatrix<float>;
   template class GatheredMatrix<double>;
+  template void GatheredMatrix<double>::reinit(GatheredMatrix<float> &&);
 } // namespace PatchFEM

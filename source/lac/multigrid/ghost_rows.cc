@@ -101,7 +101,7 @@ namespace PatchFEM
     std::size_t                              row = 0;
     destinations.clear();
     sources.clear();
-    travels.clear();
+    travel.reset();
     first_row = nodes.n_owned();
     for (const Destination &to : nodes.destinations())
     {
@@ -188,12 +188,11 @@ namespace PatchFEM
     const Array<Number> sent  = choose(
          place, [&](auto where) { return of_ranks::read_values(where, pattern, begin, rows, starts, size, values); });
     Array<Number> received(place, places.size() * size);
-    auto          travel =
-        std::find_if(travels.begin(), travels.end(), [&](const Travel &known) { return known.bytes == bytes; });
-    if (travel == travels.end())
-      travel = travels.insert(travel, {bytes, nodes.exchange(place, destinations, sources, bytes)});
+    if (travel == nullptr || bytes != block_bytes)
+      travel = nodes.exchange(place, destinations, sources, bytes);
+    block_bytes = bytes;
     nodes.communicator().look();
-    travel->exchange->run(sent.data(), received.data());
+    travel->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
     choose(place, [&](auto where) {
       of_ranks::place_values(where, pattern, nodes.n_owned(), places, n_c, n_m, received,

@@ -77,10 +77,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      std::size_t bytes = memory_consumption_of(rows, starts, places);
-      for (const Travel &travel : travels)
-        bytes += travel.exchange->memory_consumption();
-      return bytes;
+      return memory_consumption_of(rows, starts, places) + (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
   private:
@@ -92,13 +89,8 @@ namespace PatchFEM
     std::vector<Destination> destinations;  ///< of blocks, in the order of starts
     std::vector<Source>      sources;       ///< of blocks as they come
 
-    /** Of blocks of one size. */
-    struct Travel
-    {
-      std::size_t                          bytes;
-      std::unique_ptr<Transport::Exchange> exchange;
-    };
-    mutable std::vector<Travel> travels;
+    mutable std::unique_ptr<Transport::Exchange> travel;          ///< of blocks of the size that was the last
+    mutable std::size_t                          block_bytes = 0; ///< that size
   };
 
   /** The first owned node that others have as a ghost; their number if there is none. */

@@ -115,6 +115,7 @@ namespace PatchFEM
       levels.push_back(std::move(level));
     }
 
+    whole.reinit(last());
     gather();
     const NearNullSpace all_modes =
         NearNullSpace::at_nodes(n_modes, Array<double>(place, ranks.concatenate(modes.to_vector())), dim,
@@ -162,13 +163,13 @@ namespace PatchFEM
     finest     = &A;
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
-    other.whole = {};
-    std::vector<int> n_modes;
+    other.whole.release_values(); // which, with all of this, gives memory back
     for (auto &from : other.levels)
     {
-      n_modes.push_back(from->coarsening.prolongator().block_columns());
-      from->coarsening = {}; // gives back what it has no use for
+      from->coarsening.release_values();
       from->smoother.reset();
+      from->diagonal = {};
+      from->r        = {};
     }
     for (auto &from : other.levels)
     {
@@ -180,12 +181,13 @@ namespace PatchFEM
       level->settled    = std::move(from->settled);
       compute_smoother(*level);
       report(levels.size(), "smoother");
-      level->reinit_coarse(n_modes[levels.size()]);
+      level->coarsening.reinit(*level->A, std::move(from->coarsening));
       report(levels.size(), "patterns");
       level->compute_coarse(null_scale);
       report(levels.size(), "values");
       levels.push_back(std::move(level));
     }
+    whole.reinit(std::move(other.whole));
     gather();
     report(levels.size(), "gathering");
     tell_of_finest();
@@ -306,7 +308,6 @@ namespace PatchFEM
   void RankHierarchy<Number>::gather()
   {
     const Backend &place = finest->backend();
-    whole.reinit(last());
     whole.update(last());
     own_and_others.reinit(place, whole.nodes(), last().block_rows());
     whole_x.reinit(place, whole.matrix().n_rows());

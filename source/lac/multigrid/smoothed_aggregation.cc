@@ -105,6 +105,25 @@ namespace PatchFEM
     plan_products_of_ranks(A, A.block_rows(), false, [](const std::vector<int> &) {});
   }
 
+  template <typename Number>
+  template <typename OtherNumber>
+  void SmoothedAggregation<Number>::reinit(const SlicedEllpackMatrix<Number> &A,
+                                           SmoothedAggregation<OtherNumber> &&other)
+  {
+    static_cast<internal::CoarseningPatterns &>(*this) = std::move(other);
+    R.share_pattern(other.R);
+    P.share_pattern(other.P, false);
+    coarse.share_pattern(other.coarse);
+    plan_stretches(A);
+  }
+
+  template <typename Number>
+  void SmoothedAggregation<Number>::release_values()
+  {
+    for (SlicedEllpackMatrix<Number> *matrix : {&P, &R, &coarse})
+      matrix->release_values();
+  }
+
   /** The patterns of R, A P and the coarse matrix from that of P. */
   template <typename Number>
   void SmoothedAggregation<Number>::plan_products(const SlicedEllpackMatrix<Number> &A, const int n_modes)
@@ -358,4 +377,5 @@ namespace PatchFEM
 
   template class SmoothedAggregation<float>;
   template class SmoothedAggregation<double>;
+  template void SmoothedAggregation<double>::reinit(const SlicedEllpackMatrix<double> &, SmoothedAggregation<float> &&);
 } // namespace PatchFEM

@@ -136,6 +136,19 @@ namespace PatchFEM
       copy_values_from(other);
     }
 
+    /** Zeros, or no values yet, on the pattern of @p other, of which there is one copy. That needs no values. */
+    template <typename OtherNumber>
+    void share_pattern(const PatternMatrix<Matrix, OtherNumber, SharedPattern> &other, const bool with_values = true)
+    {
+      release();
+      values.reinit(other.backend(), with_values ? other.pattern->n_values() : 0);
+      pattern = other.pattern;
+      this->set_zero();
+    }
+
+    /** Gives the memory of values back; only the pattern is there then. */
+    void release_values() { values.release(); }
+
     /** The values of @p other, which must have the pattern of this matrix. */
     template <typename OtherNumber>
     void copy_values_from(const PatternMatrix<Matrix, OtherNumber, SharedPattern> &other)

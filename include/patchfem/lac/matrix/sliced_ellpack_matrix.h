@@ -16,6 +16,7 @@ namespace PatchFEM
       Array<int>           columns, lengths;
       Array<std::uint16_t> column_steps; ///< empty unless asked for
 
+      std::size_t n_values() const { return columns.size() * block_rows * block_columns; }
       std::size_t memory_consumption() const
       {
         return memory_consumption_of(slice_offsets, columns, lengths, column_steps);

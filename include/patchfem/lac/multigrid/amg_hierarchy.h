@@ -66,7 +66,7 @@ namespace PatchFEM
                     const AMGParameters               &parameters,
                     std::vector<Array<double>>         null_vectors = {});
 
-    /** With the aggregates and modes of @p other, whose finest matrix has the pattern of @p A, and which is used up. */
+    /** With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used up. */
     template <typename OtherNumber>
     void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
 
@@ -185,12 +185,11 @@ namespace PatchFEM
         end_of_phase(level, phase);
     }
 
-    template <typename Aggregate, typename FindModes>
+    template <typename Aggregate, typename FindPatterns>
     void build(const SlicedEllpackMatrix<Number>            &A,
                const std::shared_ptr<const LinearEmbedding> &embedding,
-               const int                                    &n_modes,
                const Aggregate                              &aggregate,
-               const FindModes                              &find_modes);
+               const FindPatterns                           &find_patterns);
 
     /** @p smoothing of @p A, the matrix of @p level in its own or another number type. */
     template <typename SmootherNumber>

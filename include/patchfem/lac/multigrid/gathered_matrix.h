@@ -6,6 +6,21 @@
 
 namespace PatchFEM
 {
+  namespace internal
+  {
+    /** What a GatheredMatrix knows that is the same in every number type. */
+    struct GatheredPattern
+    {
+      std::shared_ptr<const Partitioner> everything;
+      Array<std::int64_t>                own_offsets; ///< of this rank's rows, in blocks
+      Array<int>                         places;      ///< of each of its blocks in the row of the whole
+      Array<std::int64_t>                offsets;     ///< of all rows, in blocks
+      std::int64_t                       first = 0;   ///< block of this rank among all
+      std::vector<Destination>           destinations;
+      std::vector<Source>                sources;
+    };
+  } // namespace internal
+
   /**
    * The whole of a square matrix of several ranks on each of them, its nodes rank by rank, for levels so small that every
    * rank does better with all of them. Values go from device to device: of n blocks a rank sends its own to each other
@@ -13,11 +28,22 @@ namespace PatchFEM
    * their values three times more, in buffers and inboxes of which the latter stay. All functions are collective.
    */
   template <typename Number>
-  class GatheredMatrix
+  class GatheredMatrix : private internal::GatheredPattern
   {
   public:
     /** The pattern of @p A; Error if it has more unknowns or blocks than an int counts. */
     void reinit(const SlicedEllpackMatrix<Number> &A);
+
+    /** The pattern that @p other has, which is used up. */
+    template <typename OtherNumber>
+    void reinit(GatheredMatrix<OtherNumber> &&other);
+
+    /** Gives the memory of values back; only the pattern is there then. */
+    void release_values()
+    {
+      whole.release_values();
+      travel.reset();
+    }
 
     /** The values of @p A, which has that pattern. */
     void update(const SlicedEllpackMatrix<Number> &A);
@@ -34,14 +60,10 @@ namespace PatchFEM
     }
 
   private:
+    template <typename OtherNumber>
+    friend class GatheredMatrix;
+
     SlicedEllpackMatrix<Number>          whole;
-    std::shared_ptr<const Partitioner>   everything;
-    Array<std::int64_t>                  own_offsets; ///< of this rank's rows, in blocks
-    Array<int>                           places;      ///< of each of its blocks in the row of the whole
-    Array<std::int64_t>                  offsets;     ///< of all rows, in blocks
-    std::int64_t                         first = 0;   ///< block of this rank among all
-    std::vector<Destination>             destinations;
-    std::vector<Source>                  sources;
-    std::unique_ptr<Transport::Exchange> travel;
+    std::unique_ptr<Transport::Exchange> travel; ///< of values, once they were there
   };
 } // namespace PatchFEM

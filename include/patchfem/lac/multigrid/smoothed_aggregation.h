@@ -52,6 +52,24 @@ namespace PatchFEM
 
   class OfRanks;
 
+  namespace internal
+  {
+    /** What a SmoothedAggregation knows that is the same in every number type. */
+    struct CoarseningPatterns
+    {
+      CompressedPattern        P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
+      bool                     by_rows  = false; ///< the coarse matrix is made row by row, and has no coarse_pattern
+      bool                     complete = false; ///< P and the coarse matrix have their patterns
+      CompressedPattern        whole_pattern;    ///< of P before blocks are folded, where there are short edges
+      std::shared_ptr<OfRanks> of_ranks;         ///< none on one rank
+      int                      R_width        = 0;
+      int                      C_width        = 0;
+      std::size_t              P_size         = 0; ///< numbers in the slices of P
+      int                      n_in_stretches = 0; ///< rows; those behind them, of several ranks, are one more
+      Array<double>            omega;
+    };
+  } // namespace internal
+
   /**
    * One step of coarsening by smoothed aggregation (Vanek, Mandel, Brezina 1996): P = (I - omega D^-1 A) Q with omega =
    * 3/2 / lambda_max(D^-1 A), D the block diagonal; R = P^T; the coarse matrix R A P. reinit() finds the patterns and
@@ -77,7 +95,7 @@ namespace PatchFEM
    * rounding. All functions are collective then.
    */
   template <typename Number>
-  class SmoothedAggregation
+  class SmoothedAggregation : private internal::CoarseningPatterns
   {
   public:
     void reinit(const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int n_modes);
@@ -91,6 +109,13 @@ namespace PatchFEM
     /** A step with this P in place of aggregates. */
     void reinit(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
     void compute(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding);
+
+    /** A step with the patterns of @p other, whose matrix has that of @p A, and which is used up. */
+    template <typename OtherNumber>
+    void reinit(const SlicedEllpackMatrix<Number> &A, SmoothedAggregation<OtherNumber> &&other);
+
+    /** Gives the memory of P, R and the coarse matrix back; only patterns are there then. */
+    void release_values();
 
     // The same by one side (multigrid_steps.h).
 
@@ -135,20 +160,13 @@ namespace PatchFEM
     kernels::CoarseningView<Number> view(const SlicedEllpackMatrix<Number> &A, Number *P_values) const;
 
   private:
+    template <typename OtherNumber>
+    friend class SmoothedAggregation;
+
     SlicedEllpackMatrix<Number> P, R, coarse;
-    CompressedPattern           P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
-    bool                        by_rows  = false; ///< the coarse matrix is made row by row, and has no coarse_pattern
-    bool                        complete = false; ///< P and the coarse matrix have their patterns
-    CompressedPattern           whole_pattern;    ///< of P before blocks are folded, where there are short edges
-    std::shared_ptr<OfRanks>    of_ranks;         ///< none on one rank
-    int                         R_width         = 0;
-    int                         C_width         = 0;
     int                         stretch         = 0;
     int                         stretch_rows    = 0;
-    std::size_t                 P_size          = 0; ///< numbers in the slices of P
-    int                         n_in_stretches  = 0; ///< rows; those behind them, of several ranks, are one more
     std::int64_t                stretch_entries = 0; ///< blocks of A P in the longest stretch
-    Array<double>               omega;
 
     kernels::ProductRows product_rows(const SlicedEllpackMatrix<Number> &A) const;
 
