@@ -93,6 +93,36 @@ namespace
     return data;
   }
 
+  /** Differences of an operator that is the same in all directions, on a grid narrow in x if they are large there. */
+  HostCSR<double> differences(const int n, const double coupling_in_x)
+  {
+    const int       n_nodes = n * n * n;
+    HostCSR<double> grid{n_nodes, n_nodes, {0}, {}, {}};
+    for (int i = 0; i < n_nodes; ++i)
+    {
+      std::vector<std::pair<int, double>> row(1, {i, 1e-3});
+      for (const auto &[stride, coupling] :
+           std::vector<std::pair<int, double>>{{1, coupling_in_x}, {n, 1.}, {n * n, 1.}})
+        for (const int step : {-1, 1})
+          if (const int at = i / stride % n + step; at >= 0 && at < n)
+          {
+            row.emplace_back(i + step * stride, -coupling);
+            row[0].second += coupling;
+          }
+      std::sort(row.begin(), row.end());
+      grid.append_row(row);
+    }
+    return grid;
+  }
+
+  std::vector<double> needle_points(const int n)
+  {
+    std::vector<double> points = cases::grid_points(n);
+    for (std::size_t i = 0; i < points.size(); i += 3)
+      points[i] *= 0.1; // short in x
+    return points;
+  }
+
   NearNullSpace modes_of(const Backend &backend, const Beam &beam)
   {
     return NearNullSpace::rigid_body_modes(3, Array<double>(backend, beam.points));
@@ -201,29 +231,13 @@ TEST_P(AMGPrecisionTest, ConstantsKnowTheirPoints)
 
 TEST_P(AMGPrecisionTest, HierarchiesUseThePoints)
 {
-  // On needles aggregates are lines: differences of an operator that is the same in all directions.
-  const int       n = 9, n_nodes = n * n * n;
-  HostCSR<double> grid{n_nodes, n_nodes, {0}, {}, {}};
-  for (int i = 0; i < n_nodes; ++i)
-  {
-    std::vector<std::pair<int, double>> row(1, {i, 1e-3});
-    for (const auto &[stride, coupling] : std::vector<std::pair<int, double>>{{1, 100.}, {n, 1.}, {n * n, 1.}})
-      for (const int step : {-1, 1})
-        if (const int at = i / stride % n + step; at >= 0 && at < n)
-        {
-          row.emplace_back(i + step * stride, -coupling);
-          row[0].second += coupling;
-        }
-    std::sort(row.begin(), row.end());
-    grid.append_row(row);
-  }
-  const SlicedEllpackMatrix<double> matrix(backend(), grid);
-  std::vector<double>               points = cases::grid_points(n);
-  for (std::size_t i = 0; i < points.size(); i += 3)
-    points[i] *= 0.1; // short in x
-  MISAggregation          aggregation;
-  PreconditionAMG<double> amg;
-  Data                    data = small_levels();
+  // On needles aggregates are lines.
+  const int                         n = 9;
+  const SlicedEllpackMatrix<double> matrix(backend(), differences(n, 100.));
+  const std::vector<double>         points = needle_points(n);
+  MISAggregation                    aggregation;
+  PreconditionAMG<double>           amg;
+  Data                              data = small_levels();
   amg.initialize(matrix, NearNullSpace::constants(1, 3, Array<double>(backend(), points)), aggregation, data);
   const std::vector<int> of_node = amg.single_hierarchy().aggregates(0).aggregate_of_node().to_vector();
   std::map<int, int>     line;
@@ -287,6 +301,53 @@ TEST_P(AMGPrecisionTest, WhatFP32CannotHoldIsInDouble)
   all.initialize(easy, modes_of(backend(), easy_beam), data);
   EXPECT_NE(all.fallback(), "");
   EXPECT_EQ(n_single(all), 1);
+}
+
+TEST_P(AMGPrecisionTest, LevelsInDoubleAreWhatTheyAreWithoutThoseInSingle)
+{
+  // Scalars, which the host coarsens row by row, rows whose blocks are folded, and blocks.
+  const Beam                        beam(150);
+  const SlicedEllpackMatrix<double> matrices[] = {SlicedEllpackMatrix<double>(backend(), differences(12, 1.)),
+                                                  SlicedEllpackMatrix<double>(backend(), differences(12, 100.)),
+                                                  SlicedEllpackMatrix<double>(backend(), beam.matrix, 3)};
+  const NearNullSpace modes[] = {NearNullSpace::constants(1, 3, Array<double>(backend(), cases::grid_points(12))),
+                                 NearNullSpace::constants(1, 3, Array<double>(backend(), needle_points(12))),
+                                 modes_of(backend(), beam)};
+  for (const AMGSmoother smoother : {AMGSmoother::chebyshev, AMGSmoother::factorized_inverse})
+    for (int i = 0; i < 3; ++i)
+    {
+      SCOPED_TRACE(std::to_string(static_cast<int>(smoother)) + ", matrix " + std::to_string(i));
+      Data data             = Data();
+      data.coarse_size      = 20;
+      data.smoother         = smoother;
+      data.single_precision = false;
+      PreconditionAMG<double> expected, found;
+      expected.initialize(matrices[i], modes[i], data);
+      data.single_precision = true;
+      data.single_limit = data.finest_limit = 0.;
+      std::map<std::string, int> n_calls; // on the finest level
+      found.monitor([&](const unsigned int level, const std::string &phase) { n_calls[phase] += level == 0; });
+      found.initialize(matrices[i], modes[i], data);
+      found.monitor({});
+      EXPECT_EQ(n_calls["aggregates"], 1);
+      EXPECT_EQ(n_calls["values"], 2);
+      EXPECT_NE(found.fallback(), "");
+      EXPECT_GE(found.n_levels(), 3u);
+      EXPECT_EQ(found.hierarchy().aggregates(0).stretched(), i == 1);
+      const std::vector<double> v = cases::random_values(matrices[i].n_rows(), 9), Mv = apply(backend(), expected, v);
+      EXPECT_EQ(apply(backend(), found, v), Mv);
+      EXPECT_EQ(found.memory_consumption(), expected.memory_consumption()) << "something is left behind";
+      found.update(matrices[i]);
+      EXPECT_EQ(apply(backend(), found, v), Mv);
+
+      // The finest level in fp32 is the same whenever its bounds were found.
+      data.finest_limit = Data().finest_limit;
+      found.initialize(matrices[i], modes[i], data);
+      EXPECT_EQ(n_single(found), 1);
+      const std::vector<double> single_finest = apply(backend(), found, v);
+      found.update(matrices[i]);
+      EXPECT_EQ(apply(backend(), found, v), single_finest);
+    }
 }
 
 TEST_P(AMGPrecisionTest, UpdatesThatCrossTheLimit)

@@ -276,6 +276,7 @@ namespace
       found.initialize(ours.matrix, ours.modes(), data);
       EXPECT_EQ(found.fallback() != "", has_levels);
       EXPECT_EQ(solve(ours, found).x, solve(ours, expected).x);
+      EXPECT_EQ(found.memory_consumption(), expected.memory_consumption()) << "something is left behind";
 
       const double easy = has_levels ? expected.condition() : 0.;
       ours.ratio        = 1000.;

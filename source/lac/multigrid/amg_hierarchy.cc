@@ -74,13 +74,20 @@ namespace PatchFEM
 
   template <typename Number>
   template <typename OtherNumber>
-  void AMGHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other)
+  void AMGHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A,
+                                             AMGHierarchy<OtherNumber>        &&other,
+                                             const bool                         keep_finest)
   {
     require(!other.levels.empty(), "Aggregates of a hierarchy were asked for before it was initialized.");
     parameters   = other.parameters;
     null_vectors = std::move(other.null_vectors);
     null_scale   = other.null_scale;
     compute_null_scale(A);
+    auto kept      = std::make_unique<Smoothing<OtherNumber>>();
+    kept->diagonal = std::move(other.levels.front()->diagonal);
+    kept->lambda   = std::move(other.levels.front()->lambda);
+    if (!keep_finest)
+      kept.reset();
     for (auto &level : other.levels) // gives back what this has no use for
     {
       level->coarsening.release_values();
@@ -98,6 +105,7 @@ namespace PatchFEM
           level.coarsening.reinit(*level.A, std::move(other.levels[index]->coarsening));
         });
     other.levels.clear();
+    single_finest = std::move(kept);
   }
 
   /** The levels; @p aggregate and @p find_patterns (index, level) give one aggregates, and modes and patterns of them. */
@@ -213,10 +221,14 @@ namespace PatchFEM
   template <typename SmootherNumber>
   void AMGHierarchy<Number>::compute_smoother(const Level                               &level,
                                               const SlicedEllpackMatrix<SmootherNumber> &A,
-                                              Smoothing<SmootherNumber>                 &smoothing) const
+                                              Smoothing<SmootherNumber>                 &smoothing,
+                                              const bool                                 new_values) const
   {
-    smoothing.diagonal.initialize(A);
-    smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
+    if (new_values)
+    {
+      smoothing.diagonal.initialize(A);
+      smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
+    }
     if (smoothing.smoother == nullptr)
       smoothing.smoother =
           make_smoother<SmootherNumber>(parameters, level.aggregates, &level != levels.front().get(),
@@ -251,13 +263,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AMGHierarchy<Number>::smooth_finest_with(const SlicedEllpackMatrix<float> &A)
+  void AMGHierarchy<Number>::smooth_finest_with(const SlicedEllpackMatrix<float> &A, const bool new_values)
   {
     const Level &level = *levels.front();
     require(level.smoother != nullptr, "A level that is inverted has no smoother.");
     if (single_finest == nullptr)
       single_finest = std::make_unique<Smoothing<float>>();
-    compute_smoother(level, A, *single_finest);
+    compute_smoother(level, A, *single_finest, new_values);
     single_finest->r.reinit(A.backend(), A.n_rows(), true);
   }
 
@@ -414,5 +426,6 @@ namespace PatchFEM
 
   template class AMGHierarchy<float>;
   template class AMGHierarchy<double>;
-  template void AMGHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, AMGHierarchy<float> &&);
+  template void
+  AMGHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, AMGHierarchy<float> &&, bool);
 } // namespace PatchFEM

@@ -162,11 +162,11 @@ namespace PatchFEM
       AMGHierarchy<float> soft; // which is no more, whatever is thrown
       std::swap(soft, single_levels);
       if (too_soft)
-        levels.initialize_from(unrounded, std::move(soft));
+        levels.initialize_from(unrounded, std::move(soft), true);
     }
     if (!too_soft)
       levels.initialize(unrounded, near_null, aggregation, additional_data, std::move(null_vectors));
-    smooth_finest_in_single();
+    smooth_finest_in_single(!too_soft);
   }
 
   template <typename Number>
@@ -243,9 +243,9 @@ namespace PatchFEM
     return out.str();
   }
 
-  /** After levels were made in double although the finest one is there in fp32. */
+  /** After levels were made in double although the finest one is there in fp32, which AMGHierarchy knows or not. */
   template <typename Number>
-  void PreconditionAMG<Number>::smooth_finest_in_single()
+  void PreconditionAMG<Number>::smooth_finest_in_single(const bool new_values)
   {
     if (single == Single::none)
       return;
@@ -254,7 +254,7 @@ namespace PatchFEM
     {
       if (levels.n_levels() > 1 && levels.condition() <= finest_limit)
       {
-        levels.smooth_finest_with(single_matrix);
+        levels.smooth_finest_with(single_matrix, new_values);
         single = Single::finest;
       }
     }
@@ -264,6 +264,9 @@ namespace PatchFEM
     {
       levels.smooth_finest_unrounded();
       single_matrix = SlicedEllpackMatrix<float>();
+      single_src    = Vector<float>();
+      single_dst    = Vector<float>();
+      norm.release();
     }
   }
 
@@ -315,9 +318,12 @@ namespace PatchFEM
         single_matrix.copy_values_from(finest);
       if (single == Single::all)
       {
-        reason = reason_of<NotPositiveDefinite>([&]() {
+        bool too_soft = false; // as in initialize_here()
+        reason        = reason_of<NotPositiveDefinite>([&]() {
           single_levels.update(single_matrix);
-          return single_failure();
+          const std::string failure = single_failure();
+          too_soft                  = !failure.empty();
+          return failure;
         });
         if (reason.empty())
         {
@@ -326,13 +332,13 @@ namespace PatchFEM
         }
         AMGHierarchy<float> soft;
         std::swap(soft, single_levels);
-        levels.initialize_from(finest, std::move(soft));
-        smooth_finest_in_single();
+        levels.initialize_from(finest, std::move(soft), too_soft);
+        smooth_finest_in_single(!too_soft);
         return;
       }
     }
     levels.update(finest);
-    smooth_finest_in_single();
+    smooth_finest_in_single(true);
   }
 
   template <typename Number>

@@ -66,15 +66,20 @@ namespace PatchFEM
                     const AMGParameters               &parameters,
                     std::vector<Array<double>>         null_vectors = {});
 
-    /** With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used up. */
+    /**
+     * With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used
+     * up; @p keep_finest: what smooth_finest_with() needs to know of that matrix is taken over, too.
+     */
     template <typename OtherNumber>
-    void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
+    void
+    initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other, bool keep_finest = false);
 
     /**
      * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). Other
-     * levels, prolongator and restrictor are made of the unrounded matrix still. Again after each update().
+     * levels, prolongator and restrictor are made of the unrounded matrix still. Again after each update(). Without
+     * @p new_values it is the matrix whose levels initialize_from() was given.
      */
-    void smooth_finest_with(const SlicedEllpackMatrix<float> &A);
+    void smooth_finest_with(const SlicedEllpackMatrix<float> &A, bool new_values = true);
 
     /** The finest level is in fp64 again, as the others are, also after smooth_finest_with() threw. */
     void smooth_finest_unrounded() { single_finest.reset(); }
@@ -195,7 +200,8 @@ namespace PatchFEM
     template <typename SmootherNumber>
     void compute_smoother(const Level                               &level,
                           const SlicedEllpackMatrix<SmootherNumber> &A,
-                          Smoothing<SmootherNumber>                 &smoothing) const;
+                          Smoothing<SmootherNumber>                 &smoothing,
+                          bool                                       new_values = true) const;
 
     /** See multigrid::restricted(); of an embedding P they are P^T v. */
     static Vector<double> restricted_weights(const Level &level, int n_modes, const Vector<double> &v);

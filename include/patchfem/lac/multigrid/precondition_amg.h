@@ -163,6 +163,6 @@ namespace PatchFEM
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
     std::string                        single_failure();
-    void                               smooth_finest_in_single();
+    void                               smooth_finest_in_single(bool new_values);
   };
 } // namespace PatchFEM
