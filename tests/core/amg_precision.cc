@@ -330,6 +330,7 @@ TEST_P(AMGPrecisionTest, LevelsInDoubleAreWhatTheyAreWithoutThoseInSingle)
       found.initialize(matrices[i], modes[i], data);
       found.monitor({});
       EXPECT_EQ(n_calls["aggregates"], 1);
+      EXPECT_EQ(n_calls["smoother"], 2) << "of levels in fp32 that are given up only the diagonal and its bound";
       EXPECT_EQ(n_calls["values"], 2);
       EXPECT_NE(found.fallback(), "");
       EXPECT_GE(found.n_levels(), 3u);

@@ -233,14 +233,17 @@ namespace PatchFEM
       smoothing.smoother =
           make_smoother<SmootherNumber>(parameters, level.aggregates, &level != levels.front().get(),
                                         level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1);
-    smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
+    if (std::isinf(highest_condition)) // else once condition() is known
+      smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
 
   template <typename Number>
   void AMGHierarchy<Number>::choose_cycle()
   {
     condition_estimate = estimate_condition();
-    w_cycle            = parameters.cycle == AMGCycle::w ||
+    if (condition_estimate > highest_condition)
+      return;
+    w_cycle = parameters.cycle == AMGCycle::w ||
               (parameters.cycle == AMGCycle::automatic && condition_estimate > parameters.w_limit);
     for (unsigned int index = 0; index < n_levels(); ++index)
     {
@@ -259,6 +262,11 @@ namespace PatchFEM
         level.x_2.reinit(place, n, true);
         level.b_2.reinit(place, n, true);
       }
+      if (level.smoother == nullptr || std::isinf(highest_condition))
+        continue;
+      multigrid::on_level(levels_above + index, level.A->n_rows(),
+                          [&]() { level.smoother->initialize(*level.A, level.diagonal, level.lambda); });
+      report(index, "smoother");
     }
   }
 

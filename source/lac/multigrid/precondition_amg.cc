@@ -130,6 +130,7 @@ namespace PatchFEM
     bool too_soft = false; // levels are there in single precision, which is too short for them
     levels.monitor(end_of_phase);
     single_levels.monitor(end_of_phase);
+    single_levels.give_up_above(single_limit);
     if constexpr (std::is_same<Number, double>::value)
       if (additional_data.single_precision)
       {
@@ -184,6 +185,7 @@ namespace PatchFEM
       {
         single_rank_levels = std::make_unique<RankHierarchy<float>>();
         single_rank_levels->monitor(end_of_phase);
+        single_rank_levels->give_up_above(single_limit);
         // Errors are those of all ranks, and so is the way out of them.
         reason = reason_of<Error>([&]() {
           A.partitioner()->communicator().together([&] { require_single_range(A); });

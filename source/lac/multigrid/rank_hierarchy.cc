@@ -7,6 +7,7 @@
 #include <patchfem/lac/multigrid/rank_hierarchy.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 namespace PatchFEM
@@ -230,6 +231,8 @@ namespace PatchFEM
   template <typename Number>
   void RankHierarchy<Number>::make_vectors()
   {
+    if (condition() > highest_condition)
+      return;
     if (!levels.empty())
     {
       last().initialize_vector(last_x);
@@ -237,6 +240,8 @@ namespace PatchFEM
     }
     for (std::size_t l = 0; l < levels.size(); ++l)
     {
+      if (!std::isinf(highest_condition))
+        levels[l]->smoother->initialize(*levels[l]->A, levels[l]->diagonal, levels[l]->lambda);
       levels[l]->A->initialize_vector(levels[l]->r, true);
       if (l > 0)
         for (Vector<Number> *v : {&levels[l]->x, &levels[l]->b})
@@ -282,7 +287,8 @@ namespace PatchFEM
     if (level.smoother == nullptr)
       level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched,
                                              level.embedding ? level.embedding->degree : 1);
-    level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+    if (std::isinf(highest_condition)) // else once condition() is known
+      level.smoother->initialize(*level.A, level.diagonal, level.lambda);
   }
 
   template <typename Number>

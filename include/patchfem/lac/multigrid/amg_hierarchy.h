@@ -9,6 +9,7 @@
 #include <patchfem/lac/multigrid/smoothed_aggregation.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,6 +81,12 @@ namespace PatchFEM
      * @p new_values it is the matrix whose levels initialize_from() was given.
      */
     void smooth_finest_with(const SlicedEllpackMatrix<float> &A, bool new_values = true);
+
+    /**
+     * For levels that give way to others where condition() is above @p limit: initialize() and update() leave smoothers and
+     * vectors out then, which initialize_from() has no use for.
+     */
+    void give_up_above(const double limit) { highest_condition = limit; }
 
     /** The finest level is in fp64 again, as the others are, also after smooth_finest_with() threw. */
     void smooth_finest_unrounded() { single_finest.reset(); }
@@ -180,6 +187,7 @@ namespace PatchFEM
     double                              scale_above        = 0.;
     unsigned int                        levels_above       = 0;
     double                              condition_estimate = 0.;
+    double                              highest_condition  = std::numeric_limits<double>::infinity();
     double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
     bool                                w_cycle    = false;
     std::function<void(unsigned int, const std::string &)> end_of_phase;

@@ -32,6 +32,13 @@ namespace PatchFEM
     template <typename OtherNumber>
     void initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other);
 
+    /** See AMGHierarchy::give_up_above(). */
+    void give_up_above(const double limit)
+    {
+      highest_condition = limit;
+      gathered.give_up_above(limit);
+    }
+
     /** New values on the same pattern, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
@@ -74,7 +81,8 @@ namespace PatchFEM
 
     AMGParameters                                          parameters;
     std::vector<std::unique_ptr<Level>>                    levels;
-    double                                                 null_scale = 0.; ///< as in AMGHierarchy
+    double                                                 null_scale        = 0.; ///< as in AMGHierarchy
+    double                                                 highest_condition = std::numeric_limits<double>::infinity();
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     GatheredMatrix<Number> whole;
