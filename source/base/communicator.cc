@@ -56,19 +56,12 @@ void PatchFEM::Communicator::Failure::raise() const
     throw Error(message);
 }
 
-void PatchFEM::Communicator::throw_first(const std::exception_ptr &own) const
+void PatchFEM::Communicator::settle(const bool failed, const std::exception_ptr &own) const
 {
-  struct Looks // which do not look
-  {
-    explicit Looks(int &n_watching) : n_watching(n_watching), before(std::exchange(n_watching, 0)) {}
-    ~Looks() { n_watching = before; }
-    int      &n_watching;
-    const int before;
-  } looks(n_watching);
-  told               = nullptr;
-  const Failure mine = failure(own);
-  if (maximum(std::int64_t(mine.kind)) == Failure::none)
+  told = nullptr;
+  if (!failed)
     return;
+  const Failure                   mine     = failure(own);
   const std::vector<std::int64_t> kinds    = all_gather(std::int64_t(mine.kind));
   const std::vector<Bytes>        messages = all_gather(Bytes(mine.message.begin(), mine.message.end()));
   try

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
-#include <numeric>
 #include <thread>
 
 namespace PatchFEM
@@ -294,47 +295,99 @@ namespace PatchFEM
     std::memcpy(all, of_next.data() + before, own_rank * bytes);
   }
 
-  void MPICommunicator::sum(double *const values, const int n) const
+  /** What a rank says at the beginning of what all do together. */
+  struct MPICommunicator::Word
   {
-    look();
+    static constexpr std::int64_t failure = -1;
+
+    std::int64_t size; ///< in bytes, of what it has; or failure, where all that it has is an exception
+    char         data[24];
+
+    bool is_all() const { return size <= std::int64_t(sizeof(data)); }
+  };
+
+  std::vector<MPICommunicator::Word> MPICommunicator::words(const void *const own, const std::int64_t size) const
+  {
+    Word word{size, {}};
+    if (size > 0 && word.is_all())
+      std::memcpy(word.data, own, size);
+    std::vector<Word> all(n_ranks);
+    gather(&word, sizeof(Word), reinterpret_cast<char *>(all.data()));
+    return all;
+  }
+
+  std::vector<MPICommunicator::Word> MPICommunicator::settled_words(const void *const own, const std::size_t size) const
+  {
+    std::vector<Word> all = words(own, static_cast<std::int64_t>(size));
+    settle(std::any_of(all.begin(), all.end(), [](const Word &word) { return word.size == Word::failure; }));
+    return all;
+  }
+
+  bool MPICommunicator::any(const bool one) const
+  {
+    const std::vector<Word> all = words(nullptr, one ? Word::failure : 0);
+    return std::any_of(all.begin(), all.end(), [](const Word &word) { return word.size == Word::failure; });
+  }
+
+  template <typename T, typename Operation>
+  void MPICommunicator::reduce(T *const values, const int n, const T first, const Operation &operation) const
+  {
     // MPI_Allreduce may add in any order; a few numbers of all ranks travel as fast.
-    std::vector<double> all(std::size_t(n) * n_ranks);
-    gather(values, n * sizeof(double), reinterpret_cast<char *>(all.data()));
+    const std::size_t       bytes = n * sizeof(T);
+    const std::vector<Word> words = settled_words(values, bytes);
+    std::vector<T>          all(std::size_t(n) * n_ranks);
+    for (int rank = 0; rank < n_ranks && words[0].is_all(); ++rank)
+      std::memcpy(all.data() + std::size_t(rank) * n, words[rank].data, bytes);
+    if (!words[0].is_all())
+      gather(values, bytes, reinterpret_cast<char *>(all.data()));
     for (int i = 0; i < n; ++i)
     {
-      values[i] = 0.;
+      values[i] = first;
       for (int rank = 0; rank < n_ranks; ++rank)
-        values[i] += all[std::size_t(rank) * n + i];
+        values[i] = operation(values[i], all[std::size_t(rank) * n + i]);
     }
   }
 
-  void MPICommunicator::reduce(std::int64_t *const values, const int n, const MPI_Op operation) const
+  void MPICommunicator::sum(double *const values, const int n) const
   {
-    look();
-    ++n_begun;
-    MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, operation, ranks, &request);
-    wait(1, &request);
+    reduce(values, n, 0., std::plus<>());
+  }
+
+  void MPICommunicator::sum(std::int64_t *const values, const int n) const
+  {
+    reduce(values, n, std::int64_t(0), std::plus<>());
+  }
+
+  void MPICommunicator::maximum(std::int64_t *const values, const int n) const
+  {
+    reduce(values, n, INT64_MIN, [](const std::int64_t a, const std::int64_t b) { return std::max(a, b); });
   }
 
   std::vector<Communicator::Bytes> MPICommunicator::all_gather(const Bytes &bytes) const
   {
-    look();
-    const std::size_t        own_size = bytes.size();
-    std::vector<std::size_t> all_sizes(n_ranks);
-    gather(&own_size, sizeof(own_size), reinterpret_cast<char *>(all_sizes.data()));
-    const std::size_t sum = std::accumulate(all_sizes.begin(), all_sizes.end(), std::size_t(0));
-    require(sum <= std::size_t(INT_MAX), "What all ranks are to know has ", sum,
-            " bytes, which is more than MPI counts.");
-    const std::vector<int> sizes(all_sizes.begin(), all_sizes.end());
-    std::vector<int>       offsets(n_ranks + 1, 0);
-    std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1);
+    const std::vector<Word> words = settled_words(bytes.data(), bytes.size());
+    std::vector<Bytes>      result;
+    if (std::all_of(words.begin(), words.end(), [](const Word &word) { return word.is_all(); }))
+    {
+      for (const Word &word : words)
+        result.emplace_back(word.data, word.data + word.size);
+      return result;
+    }
+    std::int64_t sum = 0;
+    for (const Word &word : words)
+      sum += word.size;
+    require(sum <= INT_MAX, "What all ranks are to know has ", sum, " bytes, which is more than MPI counts.");
+    std::vector<int> sizes, offsets(1, 0);
+    for (const Word &word : words)
+    {
+      sizes.push_back(static_cast<int>(word.size));
+      offsets.push_back(offsets.back() + sizes.back());
+    }
     Bytes       all(offsets.back());
     MPI_Request request;
     MPI_Iallgatherv(bytes.data(), sizes[own_rank], MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, ranks,
                     &request);
     wait(1, &request);
-    std::vector<Bytes> result;
     for (int rank = 0; rank < n_ranks; ++rank)
       result.emplace_back(all.begin() + offsets[rank], all.begin() + offsets[rank + 1]);
     return result;
@@ -342,44 +395,41 @@ namespace PatchFEM
 
   std::map<int, Communicator::Bytes> MPICommunicator::exchange(const std::map<int, Bytes> &messages) const
   {
-    look();
-    // Who sends here: each rank marks those that it sends to, and every one gets the sum of its marks. One that has a
-    // message which is too long marks all with more than there are ranks, so that all refuse it.
-    const bool       too_long = std::any_of(messages.begin(), messages.end(),
-                                            [](const auto &message) { return message.second.size() > std::size_t(INT_MAX); });
-    std::vector<int> marks(n_ranks, too_long ? n_ranks + 1 : 0);
+    // Who sends here: a bit for each rank that one sends to. One that has a message which is too long has no bits, so
+    // that all refuse it.
+    Bytes marks((n_ranks + 7) / 8, 0);
     for (const auto &[rank, bytes] : messages)
-      marks[rank] += 1;
-    int         n_incoming = 0;
-    MPI_Request request;
-    ++n_begun;
-    MPI_Ireduce_scatter_block(marks.data(), &n_incoming, 1, MPI_INT, MPI_SUM, ranks, &request);
-    wait(1, &request);
-    require(n_incoming <= n_ranks,
-            "A message between two ranks has more than the 2147483647 bytes that MPI counts: use more ranks.");
+      marks[rank / 8] |= static_cast<char>(1 << rank % 8);
+    if (std::any_of(messages.begin(), messages.end(),
+                    [](const auto &message) { return message.second.size() > std::size_t(INT_MAX); }))
+      marks.clear();
+    const std::vector<Bytes> all_marks = all_gather(marks);
+    for (const Bytes &of_rank : all_marks)
+      require(!of_rank.empty(),
+              "A message between two ranks has more than the 2147483647 bytes that MPI counts: use more ranks.");
     std::vector<MPI_Request> requests;
     for (const auto &[rank, bytes] : messages)
       MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_CHAR, rank, tag_of_exchange, ranks,
                 &requests.emplace_back());
     std::map<int, Bytes> result;
-    for (int i = 0; i < n_incoming; ++i)
+    for (int rank = 0; rank < n_ranks; ++rank)
     {
+      if ((all_marks[rank][own_rank / 8] >> own_rank % 8 & 1) == 0)
+        continue;
       MPI_Message message;
       MPI_Status  status;
       int         size = 0;
       wait_until([&] {
         int found = 0;
-        MPI_Improbe(MPI_ANY_SOURCE, tag_of_exchange, ranks, &found, &message, &status);
+        MPI_Improbe(rank, tag_of_exchange, ranks, &found, &message, &status);
         return found != 0;
       });
       MPI_Get_count(&status, MPI_CHAR, &size);
-      Bytes &bytes = result[status.MPI_SOURCE];
+      Bytes &bytes = result[rank];
       bytes.resize(size);
       MPI_Imrecv(bytes.data(), size, MPI_CHAR, &message, &requests.emplace_back());
     }
     wait(static_cast<int>(requests.size()), requests.data());
-    // One that is done here may begin the next exchange while another still looks for messages of this one.
-    barrier();
     return result;
   }
 

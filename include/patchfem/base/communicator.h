@@ -224,9 +224,16 @@ namespace PatchFEM
     /** Between their devices, when it was asked for; see transport_of(). */
     mutable std::shared_ptr<const Transport> device_transport;
 
+  protected:
+    /** Collective: whether @p one on any rank, which what ranks do together may find out by the way. */
+    virtual bool any(bool one) const { return maximum(std::int64_t(one)) != 0; }
+
+    /** Once they have: throws what the first rank has, of which @p own is this one's, if @p failed. */
+    void settle(bool failed, const std::exception_ptr &own = nullptr) const;
+
   private:
     /** Collective: throws what the first rank with an exception has. */
-    void throw_first(const std::exception_ptr &own) const;
+    void throw_first(const std::exception_ptr &own) const { settle(any(own != nullptr), own); }
 
     mutable int                n_watching = 0; ///< calls of as_one()
     mutable std::exception_ptr told;           ///< what throw_first() has thrown, on all ranks

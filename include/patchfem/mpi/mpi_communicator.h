@@ -38,8 +38,8 @@ namespace PatchFEM
     int                      machine() const override;
     double                   patience() const override { return most_seconds; }
     void                     sum(double *values, int n) const override;
-    void                     sum(std::int64_t *values, int n) const override { reduce(values, n, MPI_SUM); }
-    void                     maximum(std::int64_t *values, int n) const override { reduce(values, n, MPI_MAX); }
+    void                     sum(std::int64_t *values, int n) const override;
+    void                     maximum(std::int64_t *values, int n) const override;
     std::vector<Bytes>       all_gather(const Bytes &bytes) const override;
     std::map<int, Bytes>     exchange(const std::map<int, Bytes> &messages) const override;
     std::unique_ptr<Channel> channel(const std::vector<Link> &sends, const std::vector<Link> &receives) const override;
@@ -61,7 +61,18 @@ namespace PatchFEM
     /** @p all becomes the @p bytes bytes of each rank. */
     void gather(const void *own, std::size_t bytes, char *all) const;
 
-    void reduce(std::int64_t *values, int n, MPI_Op operation) const;
+    struct Word;
+
+    /** Those of all ranks, of which the own one has @p size bytes. All that is collective begins so. */
+    std::vector<Word> words(const void *own, std::int64_t size) const;
+
+    /** The same, where no rank has an exception. */
+    std::vector<Word> settled_words(const void *own, std::size_t size) const;
+
+    bool any(bool one) const override;
+
+    template <typename T, typename Operation>
+    void reduce(T *values, int n, T first, const Operation &operation) const;
 
     /** Until @p done, which lets MPI go on; @p asleep in between, and without a limit. */
     template <typename Done>
