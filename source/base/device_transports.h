@@ -22,8 +22,8 @@ namespace PatchFEM
                                        const std::size_t               bytes) const override
     {
       std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
-      ranks.look();
-      ranks.together([&] { result = messages(destinations, sources, bytes); });
+      ranks.look();                     // channels are counted
+      ranks.each([&] { result = messages(destinations, sources, bytes); });
       return result;
     }
 

@@ -24,7 +24,7 @@ namespace PatchFEM
       from.back().end = static_cast<int>(g) + 1;
       wanted[ghost.rank].push_back(ghost.index);
     }
-    ranks->together([&] {
+    ranks->each([&] {
       for (std::size_t g = 0; g < ghost_list.size(); ++g)
       {
         const auto [rank, index] = ghost_list[g];

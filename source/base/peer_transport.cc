@@ -175,13 +175,12 @@ namespace PatchFEM
         {
           const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
           const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
-          of.ranks.look();
-          of.ranks.together([&] {
+          of.ranks.together([&] { // also of as_one(): all have come here, and
             backend.synchronize();
             place = arena->allocate(layout.bytes);
           }); // none writes any more to what it was used for before
           char *const here = arena->address(own, place);
-          of.ranks.together([&] {
+          of.ranks.each([&] {
             indices.copy_from(backend, list_of(destinations));
             memory::set_zero(backend, here, layout.bytes);
             backend.synchronize();
@@ -200,7 +199,7 @@ namespace PatchFEM
           const auto flag = [](char *const base, const std::size_t offset, const int rank) {
             return reinterpret_cast<std::uint32_t *>(base + offset + rank * flag_bytes);
           };
-          of.ranks.together([&] {
+          of.ranks.each([&] {
             for (int rank = 0; rank < n_ranks; ++rank)
             {
               const int n_expected = own_told.count(rank) > 0 ? own_told.at(rank)[0].n_expected : 0,
@@ -209,18 +208,18 @@ namespace PatchFEM
                       " things of owner ", rank, ", which sends ", n_sent, '.');
             }
             std::vector<PeerLink> to, from;
-            const auto add = [&](std::vector<PeerLink> &links, const int rank, const int begin, const int end) {
+            const auto add = [&](std::vector<PeerLink> &list, const int rank, const int begin, const int end) {
               const Told &other = told.at(rank)[0];
               char *const there = arena->address(rank, other.place);
-              const bool  puts  = &links == &to;
+              const bool  puts  = &list == &to;
               require(there != nullptr, "The GPU of owner ", own, " does not reach that of owner ", rank, '.');
-              const unsigned int first          = links.empty() ? 0 : links.back().first_block + links.back().n_blocks;
-              const int          place_of_count = (puts ? 0 : n_ranks) + static_cast<int>(links.size());
-              links.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
-                               puts ? other.layout.half : layout.half,
-                               flag(there, puts ? other.layout.arrived : other.layout.taken, own),
-                               flag(here, puts ? layout.taken : layout.arrived, rank), first,
-                               kernels::peer_blocks(end - begin, bytes), flag(here, layout.counts, place_of_count)});
+              const unsigned int first          = list.empty() ? 0 : list.back().first_block + list.back().n_blocks;
+              const int          place_of_count = (puts ? 0 : n_ranks) + static_cast<int>(list.size());
+              list.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
+                              puts ? other.layout.half : layout.half,
+                              flag(there, puts ? other.layout.arrived : other.layout.taken, own),
+                              flag(here, puts ? layout.taken : layout.arrived, rank), first,
+                              kernels::peer_blocks(end - begin, bytes), flag(here, layout.counts, place_of_count)});
             };
             int begin = 0;
             for (const Destination &destination : destinations)
@@ -231,13 +230,15 @@ namespace PatchFEM
             }
             for (const Source &source : sources)
               add(from, source.rank, source.begin, source.end);
-            const auto all = [&](const std::vector<PeerLink> &links, Array<PeerLink> &on_device) {
-              on_device.copy_from(backend, links);
-              return PeerLinks{on_device.data(), static_cast<int>(links.size()),
-                               links.empty() ? 0 : links.back().first_block + links.back().n_blocks};
+            std::vector<PeerLink> both = to;
+            both.insert(both.end(), from.begin(), from.end());
+            links.copy_from(backend, both);
+            const auto all = [](const std::vector<PeerLink> &some, const PeerLink *on_device) {
+              return PeerLinks{on_device, static_cast<int>(some.size()),
+                               some.empty() ? 0 : some.back().first_block + some.back().n_blocks};
             };
-            puts  = all(to, links_to);
-            takes = all(from, links_from);
+            puts  = all(to, links.data());
+            takes = all(from, links.data() + to.size());
           });
         }
         ~Puts() override { arena->give_back(place); }
@@ -254,10 +255,7 @@ namespace PatchFEM
         {
           kernels::peer_exchange(Cuda{backend.stream()}, puts, takes, bytes, indices.data(), values, ghosts, patience);
         }
-        std::size_t memory_consumption() const override
-        {
-          return place.bytes + memory_consumption_of(indices, links_to, links_from);
-        }
+        std::size_t memory_consumption() const override { return place.bytes + memory_consumption_of(indices, links); }
 
         const Backend                backend;
         const std::size_t            bytes;
@@ -265,7 +263,7 @@ namespace PatchFEM
         std::shared_ptr<SharedArena> arena;
         Array<int>                   indices;
         SharedArena::Place           place;
-        Array<PeerLink>              links_to, links_from;
+        Array<PeerLink>              links; ///< to others, and behind them from others
         PeerLinks                    puts, takes;
       };
 

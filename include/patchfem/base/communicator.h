@@ -193,6 +193,16 @@ namespace PatchFEM
       throw_first(own);
     }
 
+    /**
+     * As together(), but within as_one() it only runs @p function: of what that throws on one rank the others hear where
+     * they would wait next, which is not to be for it by other means.
+     */
+    template <typename Function>
+    void each(const Function &function) const
+    {
+      n_watching > 0 ? function() : together(function);
+    }
+
     /** Collective within as_one(), else nothing: before what ranks do together by other means, as their devices do. */
     void look() const
     {

@@ -144,6 +144,16 @@ namespace PatchFEM
       function();
   }
 
+  /** Communicator::each() likewise. */
+  template <typename Function>
+  void each(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
+  {
+    if (partitioner != nullptr)
+      partitioner->communicator().each(function);
+    else
+      function();
+  }
+
   /** Communicator::as_one() likewise. */
   template <typename Function>
   void as_one(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)

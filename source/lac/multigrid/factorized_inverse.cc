@@ -102,7 +102,7 @@ namespace PatchFEM
                                                      const LargestEigenvalue<Number> &)
   {
     matrix = &A;
-    together(A.partitioner(), [&] {
+    each(A.partitioner(), [&] {
       if (coefficients.empty())
         inverse.initialize(A);
       else

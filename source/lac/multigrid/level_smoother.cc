@@ -52,7 +52,7 @@ namespace PatchFEM
   {
     matrix  = &A;
     inverse = *D_inverse.block_diagonal();
-    together(A.partitioner(), [&] { find_coefficients(lambda); });
+    each(A.partitioner(), [&] { find_coefficients(lambda); });
   }
 
   template <typename Number>

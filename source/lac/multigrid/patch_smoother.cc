@@ -75,7 +75,7 @@ namespace PatchFEM
                                          const LargestEigenvalue<Number>       &lambda_of_diagonal)
   {
     const Backend &place = A.backend();
-    together(A.partitioner(), [&] {
+    each(A.partitioner(), [&] {
       if (weights.empty())
       {
         patches.reinit(A, *aggregates, storage);

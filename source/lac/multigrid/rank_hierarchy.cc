@@ -89,7 +89,7 @@ namespace PatchFEM
         if (nearly_incompressible && levels.size() == embedded)
           n_modes = multigrid::add_isochoric_modes(
               dim, n_modes, ranks.sum(std::int64_t(level->aggregates.n_aggregates())), n_nonzeros, modes);
-        ranks.together([&] {
+        ranks.each([&] {
           choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
           if (matrix.n_rows() > 0)
             level->tentative.compute(level->aggregates, modes, matrix.block_rows(), n_modes);
@@ -144,7 +144,7 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &matrix = *level.A;
     const Communicator                &ranks  = matrix.partitioner()->communicator();
     level.aggregates                          = aggregation.aggregate(index, matrix);
-    ranks.together([&] {
+    ranks.each([&] {
       require(matrix.n_rows() == 0 ||
                   level.aggregates.aggregate_of_node().size() == std::size_t(matrix.n_rows() / matrix.block_rows()),
               "Aggregates of ", level.aggregates.aggregate_of_node().size(), " nodes do not fit a matrix of ",
