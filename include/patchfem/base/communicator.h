@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -208,6 +209,24 @@ namespace PatchFEM
     {
       if (n_watching > 0)
         throw_first(nullptr);
+    }
+
+    /**
+     * A look() and then @p function, in which there is none: of many small steps each would take longer than the step.
+     * What fails there fails on all ranks: @p function takes no memory.
+     */
+    template <typename Function>
+    void look_once(const Function &function) const
+    {
+      look();
+      const struct Pause
+      {
+        explicit Pause(int &n_watching) : n_watching(n_watching), before(std::exchange(n_watching, 0)) {}
+        ~Pause() { n_watching = before; }
+        int      &n_watching;
+        const int before;
+      } pause(n_watching);
+      function();
     }
 
     /** An exception as it travels between ranks. */

@@ -144,9 +144,7 @@ namespace PatchFEM::solver
             r[i] = static_cast<Number>(root * s);
         });
       }
-      to_unit_length(0);
-      for (int step = 0; step < n_steps; ++step)
-      {
+      const auto advance = [&](const int step) {
         A.vmult(q, z);
         dot(z, q, partials.data(), product);
         // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
@@ -166,7 +164,14 @@ namespace PatchFEM::solver
         r_previous.swap(r);
         r.swap(q);
         to_unit_length(step + 1);
-      }
+      };
+      const auto others = [&] {
+        for (int step = 1; step < n_steps; ++step)
+          advance(step);
+      };
+      to_unit_length(0);
+      advance(0); // with what exchanges and products make when they are first used
+      r.partitioner() != nullptr ? r.partitioner()->communicator().look_once(others) : others();
       for_all(place, 1, [=, found = found.data()] PATCHFEM_DEVICE(std::int64_t) {
         scalars->find_largest(n_steps);
         if (balanced != 0)
