@@ -6,7 +6,9 @@
 #include "lac_cases.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
@@ -49,26 +51,78 @@ namespace
   }
 } // namespace
 
-TEST_P(RankStepsTest, DifferentColumnsAreNamedOnce)
+namespace
 {
-  // Of 7 | 5 1 5 3 | 0 those in the middle.
-  Array<int>       places  = integers(backend(), {-2, -2, -2, -2, -2, -2});
-  const Array<int> columns = integers(backend(), {7, 5, 1, 5, 3, 0});
-  EXPECT_EQ(choose(backend(), [&](auto where) { return of_ranks::distinct_columns(where, columns, 1, 5, 8, places); }),
-            (std::vector<int>{1, 3, 5}));
-  EXPECT_EQ(places.to_vector(), (std::vector<int>{-2, 2, 0, 2, 1, -2}));
+  CompressedPattern pattern_of(const Backend &place, const std::vector<std::vector<int>> &rows, const int n_columns)
+  {
+    CompressedPattern         result;
+    std::vector<std::int64_t> offsets{0};
+    std::vector<int>          columns;
+    for (const std::vector<int> &row : rows)
+    {
+      columns.insert(columns.end(), row.begin(), row.end());
+      offsets.push_back(static_cast<std::int64_t>(columns.size()));
+    }
+    result.n_rows    = static_cast<int>(rows.size());
+    result.n_columns = n_columns;
+    result.offsets.copy_from(place, offsets);
+    result.columns.copy_from(place, columns);
+    return result;
+  }
+} // namespace
 
-  const std::vector<int> many  = random_integers(100000, 5000, 1);
-  const Array<int>       here  = integers(backend(), many);
-  Array<int>             there = integers(backend(), std::vector<int>(many.size(), -1));
-  const std::vector<int> names = choose(backend(), [&](auto where) {
-    return of_ranks::distinct_columns(where, here, 0, static_cast<std::int64_t>(many.size()), 5000, there);
+TEST_P(RankStepsTest, ColumnsOfSentRowsAreNamedOnce)
+{
+  const std::vector<std::vector<int>> few{{0, 7}, {}, {1, 3, 5}, {3}};
+  const auto sent = [&](const std::vector<std::vector<int>> &rows, const int n, const std::vector<int> &which,
+                        const std::vector<int> &ends) {
+    const CompressedPattern pattern = pattern_of(backend(), rows, n);
+    return choose(backend(),
+                  [&](auto where) { return of_ranks::read_rows(where, pattern, integers(backend(), which), ends, n); });
+  };
+  // Rows 1, 2 and 3 go to the first rank, none to the second, 1 to the third, 0 and 3 to the last one.
+  const of_ranks::SentRows result = sent(few, 8, {1, 2, 3, 1, 0, 3}, {3, 3, 4, 6});
+  EXPECT_EQ(result.starts.to_vector(), (std::vector<std::int64_t>{0, 0, 3, 4, 4, 6, 7}));
+  EXPECT_EQ(result.names, (std::vector<int>{1, 3, 5, 0, 3, 7}));
+  EXPECT_EQ(result.places.to_vector(), (std::vector<int>{0, 1, 2, 1, 0, 2, 1}));
+  ASSERT_EQ(result.ends.size(), 4u);
+  const std::vector<std::vector<std::int64_t>> ends{{4, 3, 2}, {4, 3, INT_MAX}, {4, 3, INT_MAX}, {7, 6, 0}};
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(
+        (std::vector<std::int64_t>{result.ends[rank].blocks, result.ends[rank].names, result.ends[rank].first_row}),
+        ends[rank]);
+  EXPECT_TRUE(sent(few, 8, {}, {}).names.empty());
+
+  std::mt19937                  random(1);
+  std::vector<std::vector<int>> many(3000);
+  std::vector<int>              all(many.size());
+  for (std::vector<int> &row : many)
+    row = random_integers(random() % 70, 5000, static_cast<unsigned int>(random()));
+  std::iota(all.begin(), all.end(), 0);
+  const of_ranks::SentRows halves = sent(many, 5000, all, {1000, 3000});
+  const std::vector<int>   places = halves.places.to_vector();
+  std::size_t              e      = 0;
+  for (std::size_t i = 0; i < many.size(); ++i)
+    for (const int column : many[i])
+      ASSERT_EQ(halves.names.at((i < 1000 ? 0 : halves.ends[0].names) + places.at(e++)), column);
+  EXPECT_EQ(places.size(), e);
+  for (const auto &[first, last] :
+       {std::pair{std::int64_t(0), halves.ends[0].names}, {halves.ends[0].names, halves.ends[1].names}})
+    EXPECT_TRUE(std::is_sorted(halves.names.begin() + first, halves.names.begin() + last, std::less_equal<>()));
+}
+
+TEST_P(RankStepsTest, RowsStartBehindOthers)
+{
+  const CompressedPattern pattern = pattern_of(backend(), {{0, 7}, {}, {1, 3, 5}}, 8);
+  Array<int>              lengths(backend(), 3);
+  Array<std::int64_t>     there(backend(), 4), starts(backend());
+  choose(backend(), [&](auto where) {
+    of_ranks::row_lengths(where, pattern, lengths.data());
+    starts = of_ranks::row_starts(where, backend(), 3, lengths.data(), 10, there.data());
   });
-  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_EQ(names.size(), std::set<int>(many.begin(), many.end()).size());
-  const std::vector<int> at = there.to_vector();
-  for (std::size_t e = 0; e < many.size(); ++e)
-    ASSERT_EQ(names.at(at[e]), many[e]);
+  EXPECT_EQ(lengths.to_vector(), (std::vector<int>{2, 0, 3}));
+  EXPECT_EQ(starts.to_vector(), (std::vector<std::int64_t>{0, 2, 2, 5}));
+  EXPECT_EQ(there.to_vector(), (std::vector<std::int64_t>{10, 12, 12, 15}));
 }
 
 TEST_P(RankStepsTest, RowsAreSorted)

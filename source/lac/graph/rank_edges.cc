@@ -37,14 +37,15 @@ namespace PatchFEM::rank_edges
       numbers.push_back(at != ghosts.end() && *at == other ? n + static_cast<int>(at - ghosts.begin()) : -1);
     }
     const Array<int> &from = edges.graph.neighbours();
+    const Array<int>  there(place, numbers);
     Array<int>        to(place, from.size()), used(place, edges.others.size());
     used.set_zero();
     choose(place, [&](auto where) {
       const auto n_edges = static_cast<std::int64_t>(from.size());
       of_ranks::mark(where, n_edges, from, n, used);
-      of_ranks::renumber(where, place, n_edges, numbers, from.data(), to.data());
+      of_ranks::renumber(where, place, n_edges, there.data(), from.data(), to.data());
     });
-    nodes.communicator().together([&] {
+    nodes.communicator().each([&] {
       const std::vector<int> is_used = used.to_vector();
       for (std::size_t k = 0; k < is_used.size(); ++k)
         require(is_used[k] == 0 || numbers[n + k] >= 0, "A coarse matrix lacks neighbours of its graph.");

@@ -69,10 +69,10 @@ namespace PatchFEM
   }
 
   CompressedPattern
-  renumbered(const CompressedPattern &pattern, const int n_rows, const std::vector<int> &numbers, const int n_columns)
+  renumbered(const CompressedPattern &pattern, const int n_rows, const Array<int> &numbers, const int n_columns)
   {
     const Backend     &place = pattern.offsets.backend();
-    const std::int64_t n     = pattern.offsets.read(n_rows);
+    const std::int64_t n     = n_rows < pattern.n_rows ? pattern.offsets.read(n_rows) : pattern.columns.size();
     CompressedPattern  result;
     result.n_rows    = n_rows;
     result.n_columns = n_columns;
@@ -81,92 +81,88 @@ namespace PatchFEM
     memory::copy(place, result.offsets.data(), place, pattern.offsets.data(), result.offsets.memory_consumption());
     result.columns.reinit(place, n);
     choose(place, [&](auto where) {
-      of_ranks::renumber(where, place, n, numbers, pattern.columns.data(), result.columns.data());
+      of_ranks::renumber(where, place, n, numbers.data(), pattern.columns.data(), result.columns.data());
     });
     return result;
   }
 
-  std::vector<int> GhostRows::append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern)
+  Array<int> GhostRows::append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern)
   {
-    const Backend place = pattern.offsets.backend();
+    const Backend    place   = pattern.offsets.backend();
+    const int        n_owned = nodes.n_owned();
+    std::vector<int> end_of_rank;
+    for (const Destination &to : nodes.destinations())
+      end_of_rank.push_back(to.size() + (end_of_rank.empty() ? 0 : end_of_rank.back()));
     rows.copy_from(place, list_of(nodes.destinations()));
-    Array<int> columns;
-    choose(place, [&](auto where) { of_ranks::read_rows(where, pattern, rows, starts, columns); });
+    Array<int> lengths(place, nodes.n_local());
+    choose(place, [&](auto where) { of_ranks::row_lengths(where, pattern, lengths.data()); });
+    nodes.start_and_finish(place, lengths.data(), sizeof(int));
+    of_ranks::SentRows sent =
+        choose(place, [&](auto where) { return of_ranks::read_rows(where, pattern, rows, end_of_rank, numbers.n()); });
 
-    // Rows of a border name the same few coarse nodes again and again: to each rank go these, once, and places among them.
-    const std::vector<std::int64_t>          begin = starts.to_vector();
-    std::map<int, std::vector<int>>          lengths;
+    // To each rank: how many blocks, no fewer than the longest row has, and the names of columns.
     std::map<int, std::vector<std::int64_t>> named;
-    Array<int>                               sent(place, columns.size());
-    std::size_t                              row = 0;
     destinations.clear();
     sources.clear();
     travel.reset();
-    first_row = nodes.n_owned();
-    for (const Destination &to : nodes.destinations())
+    first_row = n_owned;
+    of_ranks::SentRows::End before{};
+    for (std::size_t d = 0; d < sent.ends.size(); ++d)
     {
-      const std::int64_t first = begin[row];
-      for (const int i : to.indices)
-      {
-        const auto n = static_cast<int>(begin[row + 1] - begin[row]);
-        lengths[to.rank].push_back(n);
-        if (n > 0)
-          first_row = std::min(first_row, i);
-        ++row;
-      }
-      const std::int64_t         end   = begin[row];
-      std::vector<std::int64_t> &names = named[to.rank];
-      if (first == end)
-        continue;
-      destinations.push_back({to.rank, {}, static_cast<int>(end - first)});
-      for (const int column : choose(place, [&](auto where) {
-             return of_ranks::distinct_columns(where, columns, first, end, numbers.n(), sent);
-           }))
-        names.push_back(numbers.global(column));
+      const int                      rank     = nodes.destinations()[d].rank;
+      const of_ranks::SentRows::End &end      = sent.ends[d];
+      const auto                     n_blocks = static_cast<int>(end.blocks - before.blocks);
+      std::vector<std::int64_t>     &message  = named[rank];
+      message                                 = {n_blocks, pattern.width};
+      for (std::int64_t k = before.names; k < end.names; ++k)
+        message.push_back(numbers.global(sent.names[k]));
+      first_row = std::min(first_row, end.first_row);
+      if (n_blocks > 0)
+        destinations.push_back({rank, {}, n_blocks});
+      before = end;
     }
-    lengths = nodes.communicator().exchange(lengths);
-    named   = nodes.communicator().exchange(named);
-    std::vector<std::int64_t> offsets(1, 0), all_named; // of the blocks of ghosts' rows
-    for (const auto &[rank, of_rank] : lengths)
+    named = nodes.communicator().exchange(named);
+    std::vector<std::int64_t> all_named;
+    int                       n_received = 0;
+    for (const auto &[rank, message] : named)
     {
-      const auto first = static_cast<int>(offsets.back());
-      for (const int n : of_rank)
-      {
-        offsets.push_back(offsets.back() + n);
-        pattern.width = std::max(pattern.width, n);
-      }
-      all_named.insert(all_named.end(), named[rank].begin(), named[rank].end());
-      if (offsets.back() > first)
-        sources.push_back({rank, first, static_cast<int>(offsets.back())});
+      const auto n_blocks = static_cast<int>(message[0]);
+      pattern.width       = std::max(pattern.width, static_cast<int>(message[1]));
+      all_named.insert(all_named.end(), message.begin() + 2, message.end());
+      if (n_blocks > 0)
+        sources.push_back({rank, n_received, n_received + n_blocks});
+      n_received += n_blocks;
     }
-    Array<int> received(place, offsets.back());
+    Array<int> received(place, n_received);
     const auto exchange = nodes.exchange(place, destinations, sources, sizeof(int)); // until all of it has run
     nodes.communicator().look();
-    exchange->run(sent.data(), received.data());
+    exchange->run(sent.places.data(), received.data());
 
-    const std::vector<int> new_numbers = numbers.add(std::move(all_named));
-    for (const Source &source : sources)
-    {
-      std::vector<int> local;
-      for (const std::int64_t number : named[source.rank])
-        local.push_back(numbers.local(number));
-      int *const of_rank = received.data() + source.begin;
-      choose(place,
-             [&](auto where) { of_ranks::renumber(where, place, source.end - source.begin, local, of_rank, of_rank); });
-    }
-    n_own = pattern.offsets.read(nodes.n_owned());
+    Array<int> new_numbers(place, numbers.add(all_named));
+    for (std::int64_t &name : all_named)
+      name = numbers.local(name);
+    const Array<int> local(place, std::vector<int>(all_named.begin(), all_named.end()));
+    n_sent = static_cast<std::int64_t>(sent.places.size());
+    starts = std::move(sent.starts);
+    n_own  = static_cast<std::int64_t>(pattern.columns.size());
     places.reinit(place, received.size());
-    Array<int> all_columns(place, n_own + received.size());
-    choose(place, [&](auto where) {
-      of_ranks::renumber(where, place, n_own, new_numbers, pattern.columns.data(), all_columns.data());
-      of_ranks::sort_rows(where, Array<std::int64_t>(place, offsets), received, places, all_columns.data() + n_own);
-    });
-    for (std::int64_t &offset : offsets)
-      offset += n_own;
+    Array<int>          all_columns(place, n_own + received.size());
     Array<std::int64_t> all_offsets(place, std::size_t(nodes.n_local()) + 1);
-    memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), nodes.n_owned() * sizeof(std::int64_t));
-    memory::copy(place, all_offsets.data() + nodes.n_owned(), Backend(), offsets.data(),
-                 offsets.size() * sizeof(std::int64_t));
+    if (n_owned > 0)
+      memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), n_owned * sizeof(std::int64_t));
+    choose(place, [&](auto where) {
+      const int *of_rank = local.data();
+      for (const Source &source : sources)
+      {
+        int *const columns = received.data() + source.begin;
+        of_ranks::renumber(where, place, source.end - source.begin, of_rank, columns, columns);
+        of_rank += named[source.rank].size() - 2;
+      }
+      of_ranks::renumber(where, place, n_own, new_numbers.data(), pattern.columns.data(), all_columns.data());
+      const Array<std::int64_t> of_ghosts = of_ranks::row_starts(
+          where, place, nodes.n_ghosts(), lengths.data() + n_owned, n_own, all_offsets.data() + n_owned);
+      of_ranks::sort_rows(where, of_ghosts, received, places, all_columns.data() + n_own);
+    });
     pattern.n_rows    = nodes.n_local();
     pattern.n_columns = numbers.n();
     pattern.offsets   = std::move(all_offsets);
@@ -185,9 +181,10 @@ namespace PatchFEM
     const Backend       place = pattern.offsets.backend();
     const int           size  = n_c * n_m;
     const std::size_t   bytes = size * sizeof(Number);
-    const Array<Number> sent  = choose(
-         place, [&](auto where) { return of_ranks::read_values(where, pattern, begin, rows, starts, size, values); });
-    Array<Number> received(place, places.size() * size);
+    const Array<Number> sent  = choose(place, [&](auto where) {
+      return of_ranks::read_values(where, pattern, begin, rows, starts, n_sent, size, values);
+    });
+    Array<Number>       received(place, places.size() * size);
     if (travel == nullptr || bytes != block_bytes)
       travel = nodes.exchange(place, destinations, sources, bytes);
     block_bytes = bytes;

@@ -51,8 +51,7 @@ namespace PatchFEM
   aggregates_with_ghosts(const Backend &place, const Partitioner &nodes, const Array<int> &own, CoarseNumbers &numbers);
 
   /** The first @p n_rows rows of @p pattern with @p numbers for its columns, which ascend with them, of @p n_columns. */
-  CompressedPattern
-  renumbered(const CompressedPattern &pattern, int n_rows, const std::vector<int> &numbers, int n_columns);
+  CompressedPattern renumbered(const CompressedPattern &pattern, int n_rows, const Array<int> &numbers, int n_columns);
 
   /**
    * Rows of a matrix of blocks, one for each fine node, whose columns are coarse nodes: behind those of the nodes that a
@@ -61,8 +60,8 @@ namespace PatchFEM
   class GhostRows
   {
   public:
-    /** Collective: adds them to @p pattern and their columns to @p numbers. Returns what numbers.add() does. */
-    std::vector<int> append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern);
+    /** Collective: adds them to @p pattern and their columns to @p numbers. Returns there what numbers.add() does. */
+    Array<int> append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern);
 
     /** The first owned node whose row has entries and goes to others; their number if there is none. */
     int first() const { return first_row; }
@@ -83,6 +82,7 @@ namespace PatchFEM
   private:
     int                      first_row = 0;
     std::int64_t             n_own     = 0; ///< blocks of owned rows
+    std::int64_t             n_sent    = 0; ///< blocks that go to others
     Array<int>               rows;          ///< that go to others, by destination
     Array<std::int64_t>      starts;        ///< of these, in blocks, one behind the other
     Array<int>               places;        ///< of each block that comes, in its row here
@@ -100,21 +100,47 @@ namespace PatchFEM
   {
     // Steps of both back ends.
 
-    /** Where @p rows start and the columns of them, one row behind the other. */
-    template <typename Where>
-    void read_rows(Where,
-                   const CompressedPattern &pattern,
-                   const Array<int>        &rows,
-                   Array<std::int64_t>     &starts,
-                   Array<int>              &columns);
+    /**
+     * What of rows of a pattern goes to others. Rows of a border name the same few columns again and again: to each rank go
+     * these, once, and places among them.
+     */
+    struct SentRows
+    {
+      /** What goes to a rank: what there is up to its end, and the first row that has a column. */
+      struct End
+      {
+        std::int64_t blocks, names;
+        int          first_row;
+      };
 
-    /** The same of values, which are those of rows from @p begin on, of blocks of @p size numbers. */
+      Array<std::int64_t> starts; ///< of each row, in blocks, one row behind the other
+      Array<int>          places; ///< [block], of its column among those that go to the same rank
+      std::vector<End>    ends;   ///< [rank]
+      std::vector<int>    names;  ///< the different columns of each rank, ascending
+    };
+
+    /** Of @p rows, ascending for each rank, of which those of the d-th end before ends[d]; columns are below @p n. */
+    template <typename Where>
+    SentRows
+    read_rows(Where, const CompressedPattern &pattern, const Array<int> &rows, const std::vector<int> &ends, int n);
+
+    /** How many entries each row has. */
+    template <typename Where>
+    void row_lengths(Where, const CompressedPattern &pattern, int *lengths);
+
+    /** Where rows of @p lengths start, [row + 1], and, from @p first on, to @p there as well. */
+    template <typename Where>
+    Array<std::int64_t>
+    row_starts(Where, const Backend &place, int n, const int *lengths, std::int64_t first, std::int64_t *there);
+
+    /** The values of @p n_blocks blocks of @p rows, @p values those of rows from @p begin on, of @p size numbers a block. */
     template <typename Number, typename Where>
     Array<Number> read_values(Where,
                               const CompressedPattern   &pattern,
                               int                        begin,
                               const Array<int>          &rows,
                               const Array<std::int64_t> &starts,
+                              std::int64_t               n_blocks,
                               int                        size,
                               const Number              *values);
 
@@ -158,11 +184,6 @@ namespace PatchFEM
                        const Array<Number>         &others,
                        SlicedEllpackMatrix<Number> &A);
 
-    /** The different columns[e], begin <= e < end, ascending, all below @p n; places[e] becomes its place among them. */
-    template <typename Where>
-    std::vector<int>
-    distinct_columns(Where, const Array<int> &columns, std::int64_t begin, std::int64_t end, int n, Array<int> &places);
-
     /**
      * Rows [offsets[g], offsets[g + 1]) of different @p columns, ascending, to @p sorted; places[e] becomes the place of
      * column e in its row.
@@ -197,8 +218,7 @@ namespace PatchFEM
 
     /** to[i] = numbers[from[i]], i < n, unless that is below 0 */
     template <typename Where>
-    void
-    renumber(Where, const Backend &place, std::int64_t n, const std::vector<int> &numbers, const int *from, int *to);
+    void renumber(Where, const Backend &place, std::int64_t n, const int *numbers, const int *from, int *to);
 
     /** used[c - first] = 1 for the first @p n columns c that are not below @p first. */
     template <typename Where>

@@ -13,12 +13,12 @@ namespace PatchFEM
     aggregate_of_node = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
   }
 
-  void OfRanks::renumber(const Partitioner &nodes, const std::vector<int> &new_numbers)
+  void OfRanks::renumber(const Partitioner &nodes, const Array<int> &new_numbers)
   {
     const Backend &place     = aggregate_of_node.backend();
     int *const     of_ghosts = aggregate_of_node.data() + nodes.n_owned();
     choose(place, [&](auto where) {
-      PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), new_numbers, of_ghosts, of_ghosts);
+      PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), new_numbers.data(), of_ghosts, of_ghosts);
     });
   }
 

@@ -20,7 +20,7 @@ namespace PatchFEM
     void know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates);
 
     /** What has become of numbers; those of this rank's aggregates remain. */
-    void renumber(const Partitioner &nodes, const std::vector<int> &new_numbers);
+    void renumber(const Partitioner &nodes, const Array<int> &new_numbers);
 
     /** [number], the one among those used in the first @p n_rows of @p P and in @p C, which are @p ghosts; else -1. */
     static std::vector<int> used_numbers(const CoarseNumbers             &numbers,

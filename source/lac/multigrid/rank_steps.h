@@ -8,31 +8,100 @@
 #include <patchfem/kernels/primitives.h>
 
 #include <algorithm>
+#include <climits>
 #include <iterator>
 
 /** @file The steps (see run.h) of ghost_rows.h: what of patterns with many rows is looked at where they are. */
 namespace PatchFEM::of_ranks
 {
-  template <>
-  void read_rows(
-      Here, const CompressedPattern &pattern, const Array<int> &rows, Array<std::int64_t> &starts, Array<int> &columns)
+  namespace
   {
-    const Backend     &place = pattern.offsets.backend();
-    const std::int64_t n     = static_cast<std::int64_t>(rows.size());
-    Array<int>         lengths(place, n);
-    starts.reinit(place, n + 1);
-    for_all(place, n,
-            [offsets = pattern.offsets.data(), rows = rows.data(), lengths = lengths.data()] PATCHFEM_DEVICE(
-                const std::int64_t k) { lengths[k] = static_cast<int>(offsets[rows[k] + 1] - offsets[rows[k]]); });
-    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, lengths.data(), starts.data()); });
-    columns.reinit(place, starts.read(n));
-    for_all(place, n,
-            [view = pattern.view(), rows = rows.data(), starts = starts.data(),
-             columns = columns.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-              const int *from = view.columns + view.row_offsets[rows[k]];
-              for (std::int64_t e = starts[k]; e < starts[k + 1]; ++e)
-                columns[e] = from[e - starts[k]];
+    /** The first one that ends behind row @p k. */
+    PATCHFEM_INLINE std::int64_t rank_of_row(const int *ends, const std::int64_t n_ranks, const std::int64_t k)
+    {
+      return kernels::lower_bound(ends, ends + n_ranks, static_cast<int>(k) + 1) - ends;
+    }
+  } // namespace
+
+  template <>
+  SentRows
+  read_rows(Here, const CompressedPattern &pattern, const Array<int> &rows, const std::vector<int> &ends, const int n)
+  {
+    const Backend     &place   = rows.backend();
+    const std::int64_t n_rows  = static_cast<std::int64_t>(rows.size()),
+                       n_ranks = static_cast<std::int64_t>(ends.size());
+    const Array<int>    end_of_rank(place, ends);
+    Array<int>          lengths(place, n_rows), flags(place, n_ranks * n);
+    Array<std::int64_t> before(place, n_ranks * n + 1);
+    SentRows            result;
+    result.starts.reinit(place, n_rows + 1);
+    flags.set_zero();
+    for_all(place, n_rows,
+            [=, view = pattern.view(), rows = rows.data(), ends = end_of_rank.data(), lengths = lengths.data(),
+             flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+              const std::int64_t begin = view.row_offsets[rows[k]], end = view.row_offsets[rows[k] + 1];
+              lengths[k]         = static_cast<int>(end - begin);
+              int *const of_rank = flags + rank_of_row(ends, n_ranks, k) * n;
+              for (std::int64_t e = begin; e < end; ++e)
+                of_rank[view.columns[e]] = 1;
             });
+    launch(place, [&](const Here where) {
+      kernels::exclusive_scan(where, n_rows, lengths.data(), result.starts.data());
+      kernels::exclusive_scan(where, n_ranks * n, flags.data(), before.data());
+    });
+    Array<SentRows::End> found(place, n_ranks);
+    for_all(place, n_ranks,
+            [=, rows = rows.data(), ends = end_of_rank.data(), starts = result.starts.data(), before = before.data(),
+             found = found.data()] PATCHFEM_DEVICE(const std::int64_t rank) {
+              const int           begin = rank > 0 ? ends[rank - 1] : 0;
+              const std::int64_t *after =
+                  kernels::lower_bound(starts + begin, starts + ends[rank] + 1, starts[begin] + 1);
+              const std::int64_t row = after - starts - 1; // the first one that is not empty
+              found[rank] = {starts[ends[rank]], before[(rank + 1) * n], row < ends[rank] ? rows[row] : INT_MAX};
+            });
+    result.ends = found.to_vector();
+    result.places.reinit(place, result.ends.empty() ? 0 : result.ends.back().blocks);
+    Array<int> names(place, result.ends.empty() ? 0 : result.ends.back().names);
+    for_all(place, n_rows,
+            [=, view = pattern.view(), rows = rows.data(), ends = end_of_rank.data(), starts = result.starts.data(),
+             before = before.data(), places = result.places.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+              const int          *from    = view.columns + view.row_offsets[rows[k]];
+              const std::int64_t *of_rank = before + rank_of_row(ends, n_ranks, k) * n;
+              for (std::int64_t e = starts[k]; e < starts[k + 1]; ++e)
+                places[e] = static_cast<int>(of_rank[from[e - starts[k]]] - of_rank[0]);
+            });
+    for_all(
+        place, n_ranks * n,
+        [=, flags = flags.data(), before = before.data(), names = names.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          if (flags[i] != 0)
+            names[before[i]] = static_cast<int>(i % n);
+        });
+    result.names = names.to_vector();
+    return result;
+  }
+
+  template <>
+  void row_lengths(Here, const CompressedPattern &pattern, int *const lengths)
+  {
+    for_all(pattern.offsets.backend(), pattern.n_rows,
+            [=, offsets = pattern.offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              lengths[i] = static_cast<int>(offsets[i + 1] - offsets[i]);
+            });
+  }
+
+  template <>
+  Array<std::int64_t> row_starts(Here,
+                                 const Backend      &place,
+                                 const int           n,
+                                 const int *const    lengths,
+                                 const std::int64_t  first,
+                                 std::int64_t *const there)
+  {
+    Array<std::int64_t> result(place, std::size_t(n) + 1);
+    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, lengths, result.data()); });
+    for_all(place, std::int64_t(n) + 1,
+            [=, starts = result.data()] PATCHFEM_DEVICE(const std::int64_t i) { there[i] = first + starts[i]; });
+    return result;
   }
 
   /** One thread for each block's worth of numbers, neighbours in neighbouring ones. */
@@ -42,12 +111,12 @@ namespace PatchFEM::of_ranks
                             const int                  begin,
                             const Array<int>          &rows,
                             const Array<std::int64_t> &starts,
+                            const std::int64_t         n_blocks,
                             const int                  size,
                             const Number              *values)
   {
-    const Backend     &place    = rows.backend();
-    const std::int64_t n_rows   = static_cast<std::int64_t>(rows.size());
-    const std::int64_t n_blocks = n_rows > 0 ? starts.read(n_rows) : 0;
+    const Backend     &place  = rows.backend();
+    const std::int64_t n_rows = static_cast<std::int64_t>(rows.size());
     Array<Number>      result(place, n_blocks * size);
     for_all(place, n_blocks * size,
             [=, offsets = pattern.offsets.data(), rows = rows.data(), starts = starts.data(),
@@ -146,7 +215,7 @@ namespace PatchFEM::of_ranks
 
 #define INSTANTIATE(Number)                                                                                    \
   template Array<Number> read_values(Here, const CompressedPattern &, int, const Array<int> &,                 \
-                                     const Array<std::int64_t> &, int, const Number *);                        \
+                                     const Array<std::int64_t> &, std::int64_t, int, const Number *);          \
   template void          place_values(Here, const CompressedPattern &, int, const Array<int> &, int, int,      \
                                       const Array<Number> &, Number *);                                        \
   template void          pack_blocks(Here, const SlicedEllpackMatrix<Number> &, const Array<std::int64_t> &,   \
@@ -184,43 +253,10 @@ namespace PatchFEM::of_ranks
   }
 
   template <>
-  void
-  renumber(Here, const Backend &place, const std::int64_t n, const std::vector<int> &numbers, const int *from, int *to)
+  void renumber(
+      Here, const Backend &place, const std::int64_t n, const int *const numbers, const int *const from, int *const to)
   {
-    const Array<int> map(place, numbers);
-    for_all(place, n, [=, map = map.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      to[i] = from[i] < 0 ? from[i] : map[from[i]];
-    });
-  }
-
-  template <>
-  std::vector<int> distinct_columns(Here,
-                                    const Array<int>  &columns,
-                                    const std::int64_t begin,
-                                    const std::int64_t end,
-                                    const int          n,
-                                    Array<int>        &places)
-  {
-    const Backend      &place = columns.backend();
-    Array<int>          flags(place, n);
-    Array<std::int64_t> before(place, std::size_t(n) + 1);
-    flags.set_zero();
-    for_all(place, end - begin,
-            [columns = columns.data() + begin, flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t e) {
-              flags[columns[e]] = 1;
-            });
-    launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, flags.data(), before.data()); });
-    for_all(place, end - begin,
-            [columns = columns.data() + begin, before = before.data(), places = places.data() + begin] PATCHFEM_DEVICE(
-                const std::int64_t e) { places[e] = static_cast<int>(before[columns[e]]); });
-    Array<int> result(place, before.read(n));
-    for_all(
-        place, n,
-        [flags = flags.data(), before = before.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          if (flags[i] != 0)
-            result[before[i]] = static_cast<int>(i);
-        });
-    return result.to_vector();
+    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = from[i] < 0 ? from[i] : numbers[from[i]]; });
   }
 
   /** One thread for each column: rows are short, and how many are smaller says where it belongs. */

@@ -102,7 +102,7 @@ namespace PatchFEM
     for (int vertex = embedding.n_vertices(); vertex < embedding.partitioner->n_local(); ++vertex)
       others.push_back(embedding.partitioner->global(vertex));
     of_ranks->numbers.add(std::move(others)); // which then are those of the pattern
-    plan_products_of_ranks(A, A.block_rows(), false, [](const std::vector<int> &) {});
+    plan_products_of_ranks(A, A.block_rows(), false, [](const Array<int> &) {});
   }
 
   template <typename Number>
@@ -190,10 +190,10 @@ namespace PatchFEM
     }
     // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
     const Partitioner &nodes = *A.partitioner();
-    nodes.communicator().together(check);
+    nodes.communicator().each(check);
     std::vector<Partitioner::Ghost> ghosts;
-    const std::vector<int>          final_numbers =
-        OfRanks::used_numbers(of_ranks->numbers, nodes.n_owned(), P_pattern, pattern, ghosts);
+    const Array<int>                final_numbers(
+                       place, OfRanks::used_numbers(of_ranks->numbers, nodes.n_owned(), P_pattern, pattern, ghosts));
     const int  n_columns = pattern.n_rows + static_cast<int>(ghosts.size());
     const auto coarse_nodes =
         std::make_shared<const Partitioner>(nodes.shared_communicator(), pattern.n_rows, std::move(ghosts));
@@ -229,7 +229,7 @@ namespace PatchFEM
                                                          aggregates.short_edges_across().view(), aggregate});
     }
     // Where a row of P is empty that of A P mostly is, too, unless P has been folded.
-    plan_products_of_ranks(A, n_modes, !folded, [&](const std::vector<int> &new_numbers) {
+    plan_products_of_ranks(A, n_modes, !folded, [&](const Array<int> &new_numbers) {
       of_ranks->renumber(nodes, new_numbers);
       if (folded)
         whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
@@ -251,10 +251,10 @@ namespace PatchFEM
     const Partitioner &nodes   = *A.partitioner();
     CoarseNumbers     &numbers = of_ranks->numbers;
     renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern));
-    n_in_stretches                     = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
-    product_pattern                    = compress(place, nodes.n_owned(), numbers.n(), product_rows(A));
-    const std::vector<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
-    n_in_stretches                     = std::min(n_in_stretches, of_ranks->rows_of_product.first());
+    n_in_stretches               = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
+    product_pattern              = compress(place, nodes.n_owned(), numbers.n(), product_rows(A));
+    const Array<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
+    n_in_stretches               = std::min(n_in_stretches, of_ranks->rows_of_product.first());
     renumber(new_numbers);
     P_pattern = renumbered(P_pattern, P_pattern.n_rows, new_numbers, numbers.n());
     {
