@@ -111,6 +111,16 @@ TEST_P(RankStepsTest, ColumnsOfSentRowsAreNamedOnce)
     EXPECT_TRUE(std::is_sorted(halves.names.begin() + first, halves.names.begin() + last, std::less_equal<>()));
 }
 
+TEST_P(RankStepsTest, NumbersOfARankBecomeThoseOfAll)
+{
+  const Array<int>    from = integers(backend(), {5, 0, -1, 2});
+  Array<std::int64_t> to(backend(), std::vector<std::int64_t>{9, 9, 9, 9});
+  choose(backend(), [&](auto where) {
+    of_ranks::global_numbers(where, backend(), 3, from.data(), std::int64_t(1) << 32, to.data());
+  });
+  EXPECT_EQ(to.to_vector(), (std::vector<std::int64_t>{(std::int64_t(1) << 32) + 5, std::int64_t(1) << 32, -1, 9}));
+}
+
 TEST_P(RankStepsTest, RowsStartBehindOthers)
 {
   const CompressedPattern pattern = pattern_of(backend(), {{0, 7}, {}, {1, 3, 5}}, 8);

@@ -52,18 +52,19 @@ namespace PatchFEM
   Array<int>
   aggregates_with_ghosts(const Backend &place, const Partitioner &nodes, const Array<int> &own, CoarseNumbers &numbers)
   {
-    const int           n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
-    Array<std::int64_t> global(place, std::max(nodes.n_local(), 1));
-    choose(place, [&](auto where) { of_ranks::global_numbers(where, own, numbers.first_own(), global); });
-    nodes.start_and_finish(place, global.data(), sizeof(std::int64_t));
-    Array<int> result(place, nodes.n_local());
+    const int  n = nodes.n_owned(), n_ghosts = nodes.n_ghosts();
+    Array<int> result(place, nodes.n_local()); // of ghosts by their owners' numbers, at first
     if (n > 0)
       memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
+    nodes.start_and_finish(place, result.data(), sizeof(int));
+    Array<std::int64_t> global(place, n_ghosts);
     choose(place, [&](auto where) {
-      const std::int64_t *const of_ghosts = global.data() + n;
-      numbers.add(of_ranks::distinct(where, place, n_ghosts, of_ghosts, numbers.n_global()));
-      of_ranks::local_numbers(where, place, n_ghosts, of_ghosts, numbers.of_others(), numbers.n_own(),
-                              result.data() + n);
+      int *const of_ghosts = result.data() + n;
+      for (const Source &source : nodes.sources())
+        of_ranks::global_numbers(where, place, source.end - source.begin, of_ghosts + source.begin,
+                                 numbers.first_of(source.rank), global.data() + source.begin);
+      numbers.add(of_ranks::distinct(where, place, n_ghosts, global.data(), numbers.n_global()));
+      of_ranks::local_numbers(where, place, n_ghosts, global.data(), numbers.of_others(), numbers.n_own(), of_ghosts);
     });
     return result;
   }

@@ -18,7 +18,7 @@ namespace PatchFEM
     CoarseNumbers(const Communicator &ranks, int n_own);
 
     int          n_own() const { return static_cast<int>(end - begin); }
-    std::int64_t first_own() const { return begin; } ///< among all
+    std::int64_t first_of(const int rank) const { return first[rank]; } ///< of its own, among all
     std::int64_t n_global() const { return first.back(); }
     int          n() const { return n_own() + static_cast<int>(others.size()); }
 
@@ -224,8 +224,9 @@ namespace PatchFEM
     template <typename Where>
     void mark(Where, std::int64_t n, const Array<int> &columns, int first, Array<int> &used);
 
-    /** result[i] = begin + own[i]; what is below 0 becomes -1. */
+    /** to[i] = begin + from[i], i < n; what is below 0 becomes -1. */
     template <typename Where>
-    void global_numbers(Where, const Array<int> &own, std::int64_t begin, Array<std::int64_t> &result);
+    void
+    global_numbers(Where, const Backend &place, std::int64_t n, const int *from, std::int64_t begin, std::int64_t *to);
   } // namespace of_ranks
 } // namespace PatchFEM

@@ -345,11 +345,13 @@ namespace PatchFEM::of_ranks
   }
 
   template <>
-  void global_numbers(Here, const Array<int> &own, const std::int64_t begin, Array<std::int64_t> &result)
+  void global_numbers(Here,
+                      const Backend      &place,
+                      const std::int64_t  n,
+                      const int *const    from,
+                      const std::int64_t  begin,
+                      std::int64_t *const to)
   {
-    for_all(own.backend(), own.size(),
-            [=, own = own.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              result[i] = own[i] < 0 ? -1 : begin + own[i];
-            });
+    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = from[i] < 0 ? -1 : begin + from[i]; });
   }
 } // namespace PatchFEM::of_ranks
