@@ -123,6 +123,34 @@ namespace PatchFEM
       return result;
     }
 
+    /** Each of @p lists becomes those of all ranks, one rank's behind the other's; all at once. */
+    template <typename... T>
+    void concatenate_all(std::vector<T> &...lists) const
+    {
+      Bytes      own;
+      const auto put = [&](const auto &list) {
+        for (const Bytes &part : {pack(std::vector<std::size_t>{list.size()}), pack(list)})
+          own.insert(own.end(), part.begin(), part.end());
+      };
+      (put(lists), ...);
+      (lists.clear(), ...);
+      for (const Bytes &bytes : all_gather(own))
+      {
+        const char *next = bytes.data();
+        const auto  take = [&](auto &list) {
+          std::size_t n;
+          std::memcpy(&n, next, sizeof(n));
+          next += sizeof(n);
+          const std::size_t size = n * sizeof(list[0]), before = list.size();
+          list.resize(before + n);
+          if (n > 0)
+            std::memcpy(list.data() + before, next, size);
+          next += size;
+        };
+        (take(lists), ...);
+      }
+    }
+
     std::int64_t sum(std::int64_t value) const
     {
       sum(&value, 1);

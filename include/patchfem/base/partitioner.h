@@ -40,7 +40,8 @@ namespace PatchFEM
 
     /** Of all ranks, and of those before this one: owned thing i has the global number first() + i. */
     std::int64_t n_global() const { return total; }
-    std::int64_t first() const { return first_of_rank[ranks->rank()]; }
+    std::int64_t first() const { return first(ranks->rank()); }
+    std::int64_t first(const int rank) const { return first_of_rank[rank]; } ///< rank <= size()
 
     /** Of owned things and ghosts. */
     std::int64_t global(const int local) const

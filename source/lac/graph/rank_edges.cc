@@ -138,7 +138,6 @@ namespace PatchFEM::rank_edges
                          const Array<double> &couplings_across,
                          Array<double>       &couplings_of_all)
   {
-    const Communicator                       &ranks = nodes.communicator();
     const HostGraph                           inside(own, couplings), outside(across, couplings_across);
     std::vector<int>                          lengths, neighbours, weights;
     std::vector<double>                       coupled;
@@ -158,11 +157,10 @@ namespace PatchFEM::rank_edges
         coupled.push_back(coupling);
       }
     }
+    nodes.communicator().concatenate_all(lengths, neighbours, coupled, weights);
     std::vector<std::int64_t> offsets(1, 0);
-    for (const int length : ranks.concatenate(lengths))
+    for (const int length : lengths)
       offsets.push_back(offsets.back() + length);
-    neighbours                          = ranks.concatenate(neighbours);
-    coupled                             = ranks.concatenate(coupled);
     const std::vector<double> from_here = coupled;
     for (int i = 0; i + 1 < static_cast<int>(offsets.size()); ++i)
       for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
@@ -174,8 +172,7 @@ namespace PatchFEM::rank_edges
       }
     const Backend &place = own.backend();
     Adjacency      result;
-    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours),
-                  Array<int>(place, ranks.concatenate(weights)));
+    result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours), Array<int>(place, weights));
     couplings_of_all = Array<double>(place, coupled);
     return result;
   }

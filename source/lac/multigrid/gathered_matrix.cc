@@ -33,12 +33,10 @@ namespace PatchFEM
     std::vector<int>                lengths(own.size() - 1);
     for (std::size_t i = 0; i < lengths.size(); ++i)
       lengths[i] = static_cast<int>(own[i + 1] - own[i]);
-    const std::vector<int> sizes    = ranks.all_gather(int(columns.size()));
-    const std::int64_t     n_blocks = std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0));
-    require(n_blocks <= INT_MAX, "A level of ", n_blocks, " blocks is too large to be gathered.");
-    const std::vector<int>    all_columns = ranks.concatenate(sorted.to_vector());
+    std::vector<int> all_columns = sorted.to_vector();
+    ranks.concatenate_all(lengths, all_columns);
     std::vector<std::int64_t> all(1, 0);
-    for (const int length : ranks.concatenate(lengths))
+    for (const int length : lengths)
       all.push_back(all.back() + length);
     offsets.copy_from(place, all);
     const Array<int> columns_there(place, all_columns);
@@ -47,28 +45,28 @@ namespace PatchFEM
 
     destinations.clear();
     sources.clear();
-    first      = all[nodes.first()];
-    int before = 0; // blocks of other ranks
+    first                                  = all[nodes.first()];
+    int                             before = 0; // blocks of other ranks
+    std::vector<Partitioner::Ghost> others;
     for (int rank = 0; rank < ranks.size(); ++rank)
     {
       if (rank == ranks.rank())
         continue;
-      if (sizes[ranks.rank()] > 0)
+      if (!places.empty())
       {
-        destinations.push_back({rank, std::vector<int>(sizes[ranks.rank()])});
+        destinations.push_back({rank, std::vector<int>(places.size())});
         std::iota(destinations.back().indices.begin(), destinations.back().indices.end(), 0);
       }
-      if (sizes[rank] > 0)
-        sources.push_back({rank, before, before + sizes[rank]});
-      before += sizes[rank];
+      const std::int64_t begin = nodes.first(rank), end = nodes.first(rank + 1);
+      const auto         size = static_cast<int>(all[end] - all[begin]);
+      if (size > 0)
+        sources.push_back({rank, before, before + size});
+      before += size;
+      for (int i = 0; i < end - begin; ++i)
+        others.push_back({rank, i});
     }
     travel.reset();
 
-    std::vector<Partitioner::Ghost> others;
-    const std::vector<int>          n_nodes = ranks.all_gather(int(nodes.n_owned()));
-    for (int rank = 0; rank < ranks.size(); ++rank)
-      for (int i = 0; rank != ranks.rank() && i < n_nodes[rank]; ++i)
-        others.push_back({rank, i});
     everything = std::make_shared<const Partitioner>(nodes.shared_communicator(), nodes.n_owned(), std::move(others));
   }
 

@@ -118,9 +118,10 @@ namespace PatchFEM
 
     whole.reinit(last());
     gather();
+    std::vector<double> of_all = modes.to_vector(), points_of_all = points.to_vector();
+    ranks.concatenate_all(of_all, points_of_all);
     const NearNullSpace all_modes =
-        NearNullSpace::at_nodes(n_modes, Array<double>(place, ranks.concatenate(modes.to_vector())), dim,
-                                Array<double>(place, ranks.concatenate(points.to_vector())));
+        NearNullSpace::at_nodes(n_modes, Array<double>(place, of_all), dim, Array<double>(place, points_of_all));
     const std::unique_ptr<AMGAggregation> again = aggregation.gather(
         static_cast<unsigned int>(levels.size() - (levels.empty() ? 0 : embedded)), *last().partitioner());
     require(again != nullptr, "These aggregates are for one rank.");
