@@ -21,7 +21,7 @@ namespace PatchFEM
                                        const std::vector<Source>      &sources,
                                        const std::size_t               bytes) const override
     {
-      std::unique_ptr<Exchange> result; // what is too long for MPI, or for memory, is refused by all
+      std::unique_ptr<Exchange> result; // who finds no memory, or too long a message, tells the others
       ranks.look();                     // channels are counted
       ranks.each([&] { result = messages(destinations, sources, bytes); });
       return result;

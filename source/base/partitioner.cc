@@ -60,14 +60,18 @@ namespace PatchFEM
       if (known.place == backend.kind() && known.bytes == bytes)
         return *known.exchange;
     require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
-    made.push_back({backend.kind(), bytes, transport(backend).exchange(to, from, bytes)});
+    auto exchange = transport(backend).exchange(to, from, bytes);
+    ranks->look(); // all have it from now on, or none: of as_one() others hear of an error here
+    made.push_back({backend.kind(), bytes, std::move(exchange)});
     return *made.back().exchange;
   }
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
+    const std::size_t    n_made = made.size();
     Transport::Exchange &travel = exchange(backend, bytes);
-    ranks->look();
+    if (made.size() == n_made)
+      ranks->look();
     travel.start(values);
   }
 
@@ -83,8 +87,10 @@ namespace PatchFEM
 
   void Partitioner::start_and_finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
+    const std::size_t    n_made = made.size();
     Transport::Exchange &travel = exchange(backend, bytes);
-    ranks->look();
+    if (made.size() == n_made)
+      ranks->look();
     travel.run(values, static_cast<char *>(values) + owned * bytes);
   }
 

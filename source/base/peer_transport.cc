@@ -171,7 +171,7 @@ namespace PatchFEM
              const std::vector<Destination> &destinations,
              const std::vector<Source>      &sources,
              const std::size_t               bytes)
-            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena), indices(backend)
+            : Puts(of, bytes) // from here on memory is given back, also where another rank has none
         {
           const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
           const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
@@ -241,7 +241,14 @@ namespace PatchFEM
             takes = all(from, links.data() + to.size());
           });
         }
-        ~Puts() override { arena->give_back(place); }
+        Puts(const PeerTransport &of, const std::size_t bytes)
+            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena), indices(backend)
+        {}
+        ~Puts() override
+        {
+          if (place.bytes > 0)
+            arena->give_back(place);
+        }
 
         void start(const void *const values) override
         {
@@ -262,7 +269,7 @@ namespace PatchFEM
         const kernels::PeerPatience  patience;
         std::shared_ptr<SharedArena> arena;
         Array<int>                   indices;
-        SharedArena::Place           place;
+        SharedArena::Place           place{};
         Array<PeerLink>              links; ///< to others, and behind them from others
         PeerLinks                    puts, takes;
       };

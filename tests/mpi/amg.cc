@@ -292,6 +292,7 @@ namespace
       found.update(ours.matrix);
       EXPECT_EQ(found.fallback() != "", has_levels);
       EXPECT_EQ(solve(ours, found).x, solve(ours, hard).x);
+      EXPECT_EQ(found.memory_consumption(), hard.memory_consumption()) << "something is left behind";
     }
   }
 

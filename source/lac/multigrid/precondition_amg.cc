@@ -40,6 +40,15 @@ namespace PatchFEM
       return result;
     }
 
+    /** What levels in single precision work with, which are no more. */
+    void release_all(SlicedEllpackMatrix<float> &matrix, Vector<float> &src, Vector<float> &dst, Array<double> &norm)
+    {
+      matrix = SlicedEllpackMatrix<float>();
+      src    = Vector<float>();
+      dst    = Vector<float>();
+      norm.release();
+    }
+
     /** The sum of an @p extent of all levels over that of the finest. */
     template <typename Extent>
     double over_finest(const std::vector<AMGLevelStatistics> &levels, Extent AMGLevelStatistics::*extent)
@@ -211,7 +220,7 @@ namespace PatchFEM
           return;
         }
         A.partitioner()->communicator().look(); // what was told is behind
-        single_matrix   = SlicedEllpackMatrix<float>();
+        release_all(single_matrix, single_src, single_dst, norm);
         const auto soft = std::move(single_rank_levels);
         if (too_soft)
           return make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
@@ -265,10 +274,7 @@ namespace PatchFEM
     if (single == Single::none)
     {
       levels.smooth_finest_unrounded();
-      single_matrix = SlicedEllpackMatrix<float>();
-      single_src    = Vector<float>();
-      single_dst    = Vector<float>();
-      norm.release();
+      release_all(single_matrix, single_src, single_dst, norm);
     }
   }
 
@@ -308,7 +314,7 @@ namespace PatchFEM
         if (reason.empty())
           return;
         finest.partitioner()->communicator().look(); // what was told is behind
-        single_matrix   = SlicedEllpackMatrix<float>();
+        release_all(single_matrix, single_src, single_dst, norm);
         const auto soft = std::move(single_rank_levels);
         make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(finest, std::move(*soft)); });
       }
