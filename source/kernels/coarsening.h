@@ -139,7 +139,7 @@ namespace PatchFEM::kernels
     SparsityView              AP;
     SparsityView              C_pattern; ///< of R A P
     SlicedEllpackView<Number> C;
-    int                       P_width, AP_width, C_width; ///< longest rows
+    int                       P_width, AP_width, C_width; ///< of rows, at most
     int                       first_whole;                ///< rows of A P from here on are needed whole, by other ranks
   };
 

@@ -199,7 +199,7 @@ namespace PatchFEM
 
     /**
      * The same for a @p function in which ranks do wait for each other: the others throw where they would wait next. Each
-     * of the functions above begins with a look() there, whether all are well. Calls nest; who catches in @p function what
+     * of the functions above begins by asking whether all are well there. Calls nest; who catches in @p function what
      * it may throw on one rank does so around another call.
      */
     template <typename Function>

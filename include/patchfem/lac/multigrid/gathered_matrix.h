@@ -31,7 +31,7 @@ namespace PatchFEM
   class GatheredMatrix : private internal::GatheredPattern
   {
   public:
-    /** The pattern of @p A; Error if it has more unknowns or blocks than an int counts. */
+    /** The pattern of @p A; Error if it has more unknowns than an int counts. */
     void reinit(const SlicedEllpackMatrix<Number> &A);
 
     /** The pattern that @p other has, which is used up. */
