@@ -304,6 +304,11 @@ namespace PatchFEM
     char         data[24];
 
     bool is_all() const { return size <= std::int64_t(sizeof(data)); }
+
+    static bool any_failure(const std::vector<Word> &all)
+    {
+      return std::any_of(all.begin(), all.end(), [](const Word &word) { return word.size == failure; });
+    }
   };
 
   std::vector<MPICommunicator::Word> MPICommunicator::words(const void *const own, const std::int64_t size) const
@@ -319,14 +324,13 @@ namespace PatchFEM
   std::vector<MPICommunicator::Word> MPICommunicator::settled_words(const void *const own, const std::size_t size) const
   {
     std::vector<Word> all = words(own, static_cast<std::int64_t>(size));
-    settle(std::any_of(all.begin(), all.end(), [](const Word &word) { return word.size == Word::failure; }));
+    settle(Word::any_failure(all));
     return all;
   }
 
   bool MPICommunicator::any(const bool one) const
   {
-    const std::vector<Word> all = words(nullptr, one ? Word::failure : 0);
-    return std::any_of(all.begin(), all.end(), [](const Word &word) { return word.size == Word::failure; });
+    return Word::any_failure(words(nullptr, one ? Word::failure : 0));
   }
 
   template <typename T, typename Operation>

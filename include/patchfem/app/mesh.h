@@ -134,7 +134,7 @@ namespace PatchFEM
    * The same in a new @p triangulation of the class that suits @p communicator. Of one process it is serial. Several
    * share straight cells as parallel::fullydistributed, but for quads and hexes that are to be @p of_p4est or need
    * something @p before_refinement. These and curved cells are p4est's, who keeps the coarse mesh on each rank and takes
-   * four times as long to refine it.
+   * two to four times as long to refine it.
    */
   template <int dim>
   MeshSummary make_triangulation(std::unique_ptr<dealii::Triangulation<dim>> &triangulation,
