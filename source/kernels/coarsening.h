@@ -675,6 +675,68 @@ namespace PatchFEM::kernels
     }
   };
 
+  /** Block p of a row of R from its transpose in P, whose values read() takes by scalar rows. */
+  template <int static_nc, int static_nm, typename Number>
+  struct RestrictorBlock
+  {
+    const int                       dynamic_nc, dynamic_nm;
+    const SparsityView              P;
+    const Number                   *values;
+    const SlicedEllpackView<Number> R;
+
+    PATCHFEM_INLINE void operator()(const int row, const int p) const
+    {
+      constexpr int      each = coarsening::n_modes_each(static_nm);
+      const int          nc = static_nc > 0 ? static_nc : dynamic_nc, nm = static_nm > 0 ? static_nm : dynamic_nm;
+      const int          j     = R.column(row, p);
+      const std::int64_t begin = P.row_offsets[j], h = R.slice_height;
+      const int          length = static_cast<int>(P.row_offsets[j + 1] - begin);
+      const int          q      = coarsening::search(P.columns + begin, 0, length, row);
+      const Number      *block  = values + begin * (nc * nm) + q * nm;
+      Number *const      to     = R.values + R.value_index(row, p, 0, 0);
+      for (int a = 0; a < nc; ++a, block += length * nm)
+        for (int m = 0; m < nm; m += each)
+        {
+          Number two[each];
+          coarsening::read<each>(block + m, two);
+          for (int e = 0; e < each; ++e)
+            to[((m + e) * nc + a) * h] = two[e];
+        }
+    }
+  };
+
+  /** Place p of a row of P in slices from its values by scalar rows; beyond the row, and in rows from @p end on, zeros. */
+  template <int static_nc, int static_nm, typename Number>
+  struct ProlongatorBlock
+  {
+    const int                       dynamic_nc, dynamic_nm, end;
+    const SparsityView              pattern;
+    const Number                   *values;
+    const SlicedEllpackView<Number> P;
+
+    PATCHFEM_INLINE void operator()(const int row, const int p) const
+    {
+      constexpr int each = coarsening::n_modes_each(static_nm);
+      const int     nc = static_nc > 0 ? static_nc : dynamic_nc, nm = static_nm > 0 ? static_nm : dynamic_nm;
+      const int     h = P.slice_height;
+      if (p >= P.slice_width(row / h))
+        return;
+      const std::int64_t begin  = row < end ? pattern.row_offsets[row] : 0;
+      const int          length = row < end ? static_cast<int>(pattern.row_offsets[row + 1] - begin) : 0;
+      const Number      *block  = values + begin * (nc * nm) + p * nm;
+      Number            *to     = P.values + P.value_index(row, p, 0, 0);
+      for (int a = 0; a < nc; ++a, block += length * nm)
+        for (int m = 0; m < nm; m += each)
+        {
+          Number two[each] = {};
+          if (p < length)
+            coarsening::read<each>(block + m, two);
+          for (int e = 0; e < each; ++e, to += h)
+            *to = two[e];
+        }
+    }
+  };
+
   /** P = (I - omega D^-1 A) Q */
   template <typename Number, typename Where>
   void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q);

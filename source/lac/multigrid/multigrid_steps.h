@@ -414,26 +414,36 @@ namespace PatchFEM
     /// conjugate gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
     constexpr double omega_factor = 1.5;
 
-    /** Calls @p body(row, p) for the blocks of @p A, whose rows have at most @p width; neighbours write to neighbours. */
+    /** Calls @p body(row, p) for rows [first, end) and 0 <= p < width, neighbours of a slice of @p h rows side by side. */
+    template <typename Body>
+    void
+    for_blocks(const Backend &place, const int first, const int end, const int h, const int width, const Body &body)
+    {
+#if defined(__CUDACC__)
+      // Index (slice * width + p) * h + r is block p of row r of a slice of these.
+      for_all(place, std::int64_t((end - first + h - 1) / h) * h * width,
+              [=] PATCHFEM_DEVICE(const std::int64_t index) {
+                const std::int64_t in_slices = index / h;
+                const int          row       = first + static_cast<int>(in_slices / width) * h;
+                body(row + static_cast<int>(index - in_slices * h), static_cast<int>(in_slices % width));
+              });
+#else
+      static_cast<void>(h);
+      for_all(place, end - first, [=](const std::int64_t row) {
+        for (int p = 0; p < width; ++p)
+          body(first + static_cast<int>(row), p);
+      });
+#endif
+    }
+
+    /** All blocks of the rows of @p A, which have @p width at most. */
     template <typename Body>
     void for_blocks(const Backend &place, const SlicedPatternView &A, const int width, const Body &body)
     {
-#if defined(__CUDACC__)
-      // Index (slice * width + p) * height + r is block p of row r of a slice.
-      for_all(place, std::int64_t(A.n_slices()) * A.slice_height * width,
-              [=] PATCHFEM_DEVICE(const std::int64_t index) {
-                const std::int64_t row = index / A.slice_height / width * A.slice_height + index % A.slice_height;
-                const int          p   = static_cast<int>(index / A.slice_height % width);
-                if (row < A.n_rows && p < A.row_lengths[row])
-                  body(static_cast<int>(row), p);
-              });
-#else
-      static_cast<void>(width);
-      for_all(place, A.n_rows, [=](const std::int64_t row) {
-        for (int p = 0; p < A.row_lengths[row]; ++p)
-          body(static_cast<int>(row), p);
+      for_blocks(place, 0, A.n_rows, A.slice_height, width, [=] PATCHFEM_DEVICE(const int row, const int p) {
+        if (row < A.n_rows && p < A.row_lengths[row])
+          body(row, p);
       });
-#endif
     }
   } // namespace
 
@@ -562,15 +572,9 @@ namespace PatchFEM
     const SlicedEllpackView<Number> transposed = R.view();
     const Number *const             values     = P_values.data();
 #if defined(__CUDACC__)
-    for_blocks(place, transposed, R_width, [=] PATCHFEM_DEVICE(const int row, const int p) {
-      const int          j     = transposed.column(row, p);
-      const std::int64_t begin = pattern.row_offsets[j];
-      const int         *first = pattern.columns + begin, *end = pattern.columns + pattern.row_offsets[j + 1];
-      const int          pitch = static_cast<int>(end - first) * nm;
-      const Number      *block = values + begin * (nc * nm) + (kernels::lower_bound(first, end, row) - first) * nm;
-      for (int m = 0; m < nm; ++m)
-        for (int a = 0; a < nc; ++a)
-          transposed.values[transposed.value_index(row, p, m, a)] = block[a * pitch + m];
+    kernels::with_prolongator_sizes(nc, nm, [&](auto c, auto m) {
+      for_blocks(place, transposed, R_width,
+                 kernels::RestrictorBlock<c, m, Number>{nc, nm, pattern, values, transposed});
     });
 #else
     // As multigrid::transpose() lists the columns, row by row of P, where each thread looks for its share of those of R.
@@ -688,32 +692,11 @@ namespace PatchFEM
           buffer.reinit(place, n * nc * nm);
         memory::copy(place, buffer.data(), place, to.values + begin * nc * nm, n * nc * nm * sizeof(Number));
       }
-      const int  n_slices = (end - first + h - 1) / h;
-      const auto write    = [=, values = in_place ? buffer.data() : P_values.data()] PATCHFEM_DEVICE(const int row,
-                                                                                                     const int p) {
-        const std::int64_t row_begin = row < end ? from.row_offsets[row] : 0;
-        const int          length    = row < end ? static_cast<int>(from.row_offsets[row + 1] - row_begin) : 0;
-        const Number      *block     = values + (row_begin - begin) * (nc * nm) + p * nm;
-        Number            *out       = to.values + to.value_index(row, p, 0, 0);
-        for (int a = 0; a < nc; ++a)
-          for (int m = 0; m < nm; ++m, out += h)
-            *out = p < length ? block[a * length * nm + m] : Number(0);
-      };
-#if defined(__CUDACC__)
-      for_all(place, std::int64_t(n_slices) * h * width, [=] PATCHFEM_DEVICE(const std::int64_t index) {
-        const int row = first + static_cast<int>(index / h / width * h + index % h);
-        const int p   = static_cast<int>(index / h % width);
-        if (p < to.slice_width(row / h))
-          write(row, p);
+      const Number *const values = (in_place ? buffer.data() : P_values.data()) - begin * (nc * nm);
+      kernels::with_prolongator_sizes(nc, nm, [&](auto c, auto m) {
+        for_blocks(place, first, (end + h - 1) / h * h, h, width,
+                   kernels::ProlongatorBlock<c, m, Number>{nc, nm, end, from, values, to});
       });
-#else
-      for_all(place, n_slices, [=](const std::int64_t slice) {
-        const int begin_row = first + static_cast<int>(slice) * h, slice_width = to.slice_width(begin_row / h);
-        for (int row = begin_row; row < begin_row + h; ++row)
-          for (int p = 0; p < slice_width; ++p)
-            write(row, p);
-      });
-#endif
     }
   }
 
