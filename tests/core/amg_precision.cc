@@ -8,6 +8,7 @@
 #include <patchfem/lac/solver/conjugate_gradients.h>
 
 #include <array>
+#include <numeric>
 
 using namespace PatchFEM;
 
@@ -462,11 +463,12 @@ TEST_P(AMGPrecisionTest, AutomaticCyclesAreWWhereItIsHard)
       int                               visits[3] = {};
       for (const AMGCycle cycle : {AMGCycle::automatic, AMGCycle::v, AMGCycle::w})
       {
-        const int i           = static_cast<int>(cycle);
-        Data      data        = small_levels();
-        data.cycle            = cycle;
-        data.w_limit          = 1e7; // between the two
-        data.single_precision = single_precision;
+        const int i             = static_cast<int>(cycle);
+        Data      data          = small_levels();
+        data.cycle              = cycle;
+        data.w_limit            = 1e7; // between the two
+        data.single_precision   = single_precision;
+        data.second_visit_share = 0.;
         PreconditionAMG<double> amg;
         amg.initialize(matrix, modes_of(backend(), beam), data);
         ASSERT_GE(amg.n_levels(), 3u);
@@ -491,6 +493,54 @@ TEST_P(AMGPrecisionTest, AutomaticCyclesAreWWhereItIsHard)
       EXPECT_NE(result[at(AMGCycle::v)], result[at(AMGCycle::w)]);
       EXPECT_EQ(result[at(AMGCycle::automatic)], result[at(is_hard ? AMGCycle::w : AMGCycle::v)]);
     }
+}
+
+TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
+{
+  const Beam                        beam(400);
+  const SlicedEllpackMatrix<double> matrix(backend(), beam.matrix, 3);
+  const std::vector<double>         v      = cases::random_values(matrix.n_rows(), 6);
+  const auto                        visits = [&](const Data &data, std::vector<double> &entries) {
+    PreconditionAMG<double> amg;
+    amg.initialize(matrix, modes_of(backend(), beam), data);
+    EXPECT_GT(amg.condition(), 1e7);
+    EXPECT_LT(amg.condition(), data.w_limit);
+    const std::vector<AMGLevelStatistics> levels = amg.statistics();
+    std::vector<int>                      result(levels.size());
+    amg.monitor([&](const unsigned int level, const std::string &phase) {
+      result[level] += phase == "pre-smoothing" || phase == "inverse";
+    });
+    apply(backend(), amg, v);
+    entries.clear();
+    for (const AMGLevelStatistics &level : levels) // a small level of a device is a matter of latency
+      entries.push_back((level.lambda_max > 0. ? double(level.n_nonzeros) : level.n_rows * double(level.n_rows) / 6.) +
+                                               (backend().kind() == BackendKind::cuda ? 1e7 : 0.));
+    return result;
+  };
+  Data data               = small_levels();
+  data.w_limit            = 1e100;
+  data.second_visit_share = 0.;
+  std::vector<double> entries;
+  const auto          once = visits(data, entries);
+  ASSERT_GE(once.size(), 4u);
+  EXPECT_EQ(once, std::vector<int>(once.size(), 1));
+
+  // The inverse is visited as often as the level above it.
+  data.second_visit_share = 1000.;
+  std::vector<int> expected(once.size(), 1);
+  for (std::size_t level = 1; level < expected.size(); ++level)
+    expected[level] = level + 1 < expected.size() ? 2 * expected[level - 1] : expected[level - 1];
+  EXPECT_EQ(visits(data, entries), expected);
+  data.thin_limit = 1e100;
+  EXPECT_EQ(visits(data, entries), once);
+
+  // As much as all levels from level 2 on take, and a little more.
+  data.thin_limit         = 1e7;
+  const double all        = std::accumulate(entries.begin(), entries.end(), 0.);
+  data.second_visit_share = 1.001 * std::accumulate(entries.begin() + 2, entries.end(), 0.) / all;
+  expected.assign(once.size(), 2);
+  expected[0] = expected[1] = 1;
+  EXPECT_EQ(visits(data, entries), expected);
 }
 
 TEST_P(AMGPrecisionTest, UpdatesOfOtherFormatsMakeNoPattern)

@@ -243,8 +243,7 @@ namespace PatchFEM
     condition_estimate = estimate_condition();
     if (condition_estimate > highest_condition)
       return;
-    w_cycle = parameters.cycle == AMGCycle::w ||
-              (parameters.cycle == AMGCycle::automatic && condition_estimate > parameters.w_limit);
+    choose_visits();
     for (unsigned int index = 0; index < n_levels(); ++index)
     {
       Level            &level = *levels[index];
@@ -257,7 +256,7 @@ namespace PatchFEM
         level.x.reinit(place, n, true);
         level.b.reinit(place, n, true);
       }
-      if (w_cycle && level.smoother != nullptr && levels_above + index > 0)
+      if (is_visited_twice(levels_above + index))
       {
         level.x_2.reinit(place, n, true);
         level.b_2.reinit(place, n, true);
@@ -268,6 +267,36 @@ namespace PatchFEM
                           [&]() { level.smoother->initialize(*level.A, level.diagonal, level.lambda); });
       report(index, "smoother");
     }
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::choose_visits()
+  {
+    // A visit sweeps some six times over a matrix, once over an inverse. On a device the kernels of a small level take
+    // some 60 us, in which it would sweep six times over so many entries.
+    const double        latency = levels.front()->A->backend().kind() == BackendKind::cuda ? 1e7 : 0.;
+    std::vector<double> entries = entries_above; // of a visit of each level
+    for (const std::unique_ptr<Level> &level : levels)
+      entries.push_back(level->smoother != nullptr ? static_cast<double>(level->A->n_nonzero_elements())
+                                                   : static_cast<double>(level->A->n_rows()) * level->A->n_rows() / 6.);
+    double below = 0.; // of a V-cycle from a level on
+    for (double &of_level : entries)
+      below += of_level += latency;
+    const bool automatic = parameters.cycle == AMGCycle::automatic, is_thin = condition() > parameters.thin_limit,
+               is_w = parameters.cycle == AMGCycle::w || (automatic && condition() > parameters.w_limit);
+    double left = automatic && is_thin ? parameters.second_visit_share * below : 0., visits = 1.;
+    twice.assign(entries.size(), false);
+    for (std::size_t level = 1; level + 1 < entries.size(); ++level)
+    {
+      below -= entries[level - 1];
+      twice[level] = is_w || visits * below <= left;
+      if (!twice[level])
+        continue;
+      left -= visits * below;
+      visits *= 2.;
+    }
+    if (levels.back()->smoother != nullptr && twice.size() > 1) // an inverse needs no second visit, a smoother may
+      twice.back() = is_w;
   }
 
   template <typename Number>
@@ -338,7 +367,7 @@ namespace PatchFEM
   {
     const Level &level = *levels[index];
     cycle(index, x, b);
-    if (!w_cycle || level.smoother == nullptr)
+    if (!is_visited_twice(levels_above + index))
       return;
     // Two steps of x <- x + M^-1 (b - A x) from 0, which is a symmetric operator if M is.
     level.A->residual(level.b_2, x, b);

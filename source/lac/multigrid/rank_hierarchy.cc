@@ -226,7 +226,11 @@ namespace PatchFEM
     const Communicator &ranks = finest->partitioner()->communicator();
     Vector<double>      of_all(place);
     of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
-    gathered.know_finest(static_cast<unsigned int>(levels.size()), std::move(of_all), null_scale);
+    std::vector<double> entries; // of each rank in the mean
+    for (const std::unique_ptr<Level> &level : levels)
+      entries.push_back(static_cast<double>(level->A->n_nonzero_elements()) / ranks.size());
+    ranks.sum(entries.data(), static_cast<int>(entries.size()));
+    gathered.know_finest(std::move(entries), std::move(of_all), null_scale);
   }
 
   template <typename Number>
@@ -247,7 +251,7 @@ namespace PatchFEM
       if (l > 0)
         for (Vector<Number> *v : {&levels[l]->x, &levels[l]->b})
           levels[l]->A->initialize_vector(*v);
-      if (l > 0 && gathered.is_w_cycle())
+      if (gathered.is_visited_twice(static_cast<unsigned int>(l)))
         for (Vector<Number> *v : {&levels[l]->x_2, &levels[l]->b_2})
           levels[l]->A->initialize_vector(*v);
     }
@@ -336,7 +340,7 @@ namespace PatchFEM
     if (index == levels.size())
       return solve_gathered(x, b);
     cycle(index, x, b);
-    if (!gathered.is_w_cycle())
+    if (!gathered.is_visited_twice(index))
       return;
     const Level &level = *levels[index]; // see AMGHierarchy::solve()
     level.A->residual(level.b_2, x, b);

@@ -96,12 +96,13 @@ namespace PatchFEM
 
     /**
      * Before initialize() and update() of levels that @p n_above others are above: what its rows see of the diagonal of
-     * the finest matrix of all (multigrid::restricted()), on its back end, for condition(), and the root mean square of
-     * that diagonal, which null vectors need.
+     * the finest matrix of all (multigrid::restricted()), on its back end, for condition(), the root mean square of
+     * that diagonal, which null vectors need, and of each level above the entries that a visit sweeps over.
      */
-    void know_finest(const unsigned int n_above, Vector<double> &&weights, const double scale)
+    void know_finest(std::vector<double> &&entries, Vector<double> &&weights, const double scale)
     {
-      levels_above   = n_above;
+      levels_above   = static_cast<unsigned int>(entries.size());
+      entries_above  = std::move(entries);
       diagonal_above = std::move(weights);
       scale_above    = scale;
     }
@@ -109,7 +110,7 @@ namespace PatchFEM
     /** x = M^-1 b; only launches kernels. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
 
-    /** The same below levels that know_finest() told of: two steps in a W-cycle. */
+    /** The same below levels that know_finest() told of: two steps where is_visited_twice(). */
     void solve(Vector<Number> &x, const Vector<Number> &b) const { solve(0, x, b); }
 
     /** cycle() after smooth_finest_with(). */
@@ -133,7 +134,9 @@ namespace PatchFEM
       end_of_phase = function;
     }
 
-    bool                               is_w_cycle() const { return w_cycle; }
+    /** Whether each visit of the level above @p level, counted from the finest of all, makes two of it. */
+    bool is_visited_twice(const unsigned int level) const { return level < twice.size() && twice[level]; }
+
     unsigned int                       n_levels() const { return static_cast<unsigned int>(levels.size()); }
     const SlicedEllpackMatrix<Number> &matrix(const unsigned int level) const { return *levels[level]->A; }
     const SmoothedAggregation<Number> &coarsening(const unsigned int level) const { return levels[level]->coarsening; }
@@ -184,12 +187,13 @@ namespace PatchFEM
     std::unique_ptr<Smoothing<float>>   single_finest;  ///< the finest level in fp32 under others in fp64
     std::vector<Array<double>>          null_vectors;   ///< of the last level
     Vector<double>                      diagonal_above; ///< of know_finest()
-    double                              scale_above        = 0.;
+    double                              scale_above = 0.;
+    std::vector<double>                 entries_above; ///< likewise
+    std::vector<bool>                   twice;         ///< [level of all]: see is_visited_twice()
     unsigned int                        levels_above       = 0;
     double                              condition_estimate = 0.;
     double                              highest_condition  = std::numeric_limits<double>::infinity();
     double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
-    bool                                w_cycle    = false;
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     void report(const unsigned int level, const char *phase) const
@@ -217,6 +221,7 @@ namespace PatchFEM
     void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
     double estimate_condition() const;
     void   choose_cycle();
+    void   choose_visits();
     void   solve_coarse(unsigned int level) const;
     void   solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
     void   cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
