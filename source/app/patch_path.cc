@@ -126,7 +126,8 @@ namespace PatchFEM
         const auto group = std::make_shared<const GroupTables>(
             *backend.group(), std::make_shared<const ElementTables>(std::move(tables)));
         fields = {group->collect(fields.coefficients), group->collect(fields.body_load),
-                  group->collect(fields.face_terms)};
+                  group->collect(fields.face_terms),
+                  backend.group()->ranks().maximum(std::int64_t(fields.nearly_incompressible)) != 0};
         for (std::vector<double> &mode : free_modes)
           mode = group->collect_unknowns(mode);
         lead(backend, [&] { check_memory(*group->merged()); });
