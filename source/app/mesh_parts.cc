@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "app/mesh_parts.h"
 #include "base/byte_stream.h"
+#include "base/metis_graph.h"
 
 #include <patchfem/base/simplex_refinement.h>
 
 #include <deal.II/base/types.h>
-#include <deal.II/lac/sparsity_pattern.h>
-#include <deal.II/lac/sparsity_tools.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -118,31 +118,15 @@ namespace PatchFEM::internal
       /** The owner of each cell. */
       std::vector<std::uint32_t> partition(const unsigned int n_parts) const
       {
-        const std::uint32_t        n_cells = mesh.n_cells(), n_face = n_vertices_per_face(mesh.kind);
+        const std::uint32_t        n_cells = mesh.n_cells();
         std::vector<std::uint32_t> owners(n_cells, 0);
         if (n_cells <= n_parts)
           std::iota(owners.begin(), owners.end(), 0U);
         else if (n_parts > 1)
         {
-          dealii::SparsityPattern    neighbours(n_cells, n_cells, n_faces_per_cell(mesh.kind) + 1);
-          std::vector<std::uint32_t> n_common(n_cells, 0), met;
-          for (std::uint32_t c = 0; c < n_cells; ++c)
-          {
-            met.clear();
-            for (unsigned int i = 0; i < n; ++i)
-              for_cells_of(mesh.cell(c)[i], [&](const std::uint32_t other) {
-                if (n_common[other]++ == 0)
-                  met.push_back(other);
-              });
-            for (const std::uint32_t other : met)
-            {
-              if (n_common[other] == n_face)
-                neighbours.add(c, other);
-              n_common[other] = 0;
-            }
-          }
-          neighbours.compress();
-          dealii::SparsityTools::partition(neighbours, n_parts, owners);
+          MetisGraph               graph = neighbours();
+          const std::vector<idx_t> parts = graph.partition(static_cast<idx_t>(n_parts), n_parts <= 8);
+          std::copy(parts.begin(), parts.end(), owners.begin());
         }
         return owners;
       }
@@ -155,6 +139,60 @@ namespace PatchFEM::internal
       std::vector<std::pair<std::uint32_t, std::uint32_t>> faces_of_cells; ///< cell, face
       std::vector<std::uint32_t>                           cell_marks, vertex_marks, new_numbers;
       std::uint32_t                                        pass = 0;
+
+      /**
+       * Cells that share a face. Stretched ones are dear to part along their short edges, where what is solved couples
+       * them most and multigrid has to aggregate them: of cells and faces of one size what couples two goes as 1 / d^2 of
+       * the distance d of their centres, counted from that to the farthest neighbour of either, and up to a factor of
+       * four in that is a matter of shape.
+       */
+      MetisGraph neighbours() const
+      {
+        const std::uint32_t                n_cells = mesh.n_cells(), n_face = n_vertices_per_face(mesh.kind);
+        std::vector<std::array<double, 3>> centres(n_cells);
+        for (std::uint32_t c = 0; c < n_cells; ++c)
+          for (unsigned int i = 0; i < n; ++i)
+            for (int d = 0; d < 3; ++d)
+              centres[c][d] += mesh.vertices[mesh.cell(c)[i]][d] / n;
+        const auto square = [&](const std::uint32_t c, const std::uint32_t other) {
+          double sum = 0.;
+          for (int d = 0; d < 3; ++d)
+            sum += (centres[c][d] - centres[other][d]) * (centres[c][d] - centres[other][d]);
+          return sum;
+        };
+
+        MetisGraph                 graph;
+        std::vector<double>        farthest(n_cells, 0.);
+        std::vector<std::uint32_t> n_common(n_cells, 0), met;
+        for (std::uint32_t c = 0; c < n_cells; ++c)
+        {
+          met.clear();
+          for (unsigned int i = 0; i < n; ++i)
+            for_cells_of(mesh.cell(c)[i], [&](const std::uint32_t other) {
+              if (n_common[other]++ == 0)
+                met.push_back(other);
+            });
+          for (const std::uint32_t other : met)
+          {
+            if (n_common[other] == n_face)
+            {
+              graph.neighbours.push_back(static_cast<idx_t>(other));
+              farthest[c] = std::max(farthest[c], square(c, other));
+            }
+            n_common[other] = 0;
+          }
+          graph.offsets.push_back(static_cast<idx_t>(graph.neighbours.size()));
+        }
+        constexpr double dearest = 1000.;
+        for (std::uint32_t c = 0; c < n_cells; ++c)
+          for (idx_t e = graph.offsets[c]; e < graph.offsets[c + 1]; ++e)
+          {
+            const auto   other = static_cast<std::uint32_t>(graph.neighbours[e]);
+            const double ratio = std::max(farthest[c], farthest[other]) / square(c, other);
+            graph.weights.push_back(static_cast<idx_t>(std::clamp(ratio / 4., 1., dearest)));
+          }
+        return graph;
+      }
 
       template <typename Function>
       void for_cells_of(const std::uint32_t vertex, const Function &function) const

@@ -11,18 +11,19 @@
 
 namespace PatchFEM
 {
-  /** The neighbours of each node, in METIS's numbers. */
+  /** The neighbours of each node, in METIS's numbers, and how dear it is to part from them; no weights: all alike. */
   struct MetisGraph
   {
-    std::vector<idx_t> offsets{0}, neighbours;
+    std::vector<idx_t> offsets{0}, neighbours, weights;
 
     /**
      * The part of each node, of @p n_parts nearly equal ones with few edges between them. With few nodes to a part
-     * recursive bisection has less unequal ones than METIS_PartGraphKway, so that fewer parts do, and sooner.
+     * recursive bisection has less unequal ones than METIS_PartGraphKway, so that fewer parts do, and sooner; many parts
+     * of many nodes that finds in less time.
      */
-    std::vector<idx_t> partition(idx_t n_parts)
+    std::vector<idx_t> partition(idx_t n_parts, const bool recursive = true)
     {
-      idx_t              n = static_cast<idx_t>(offsets.size()) - 1, one = 1, n_cut = 0, options[METIS_NOPTIONS];
+      idx_t              n = static_cast<idx_t>(offsets.size()) - 1, one = 1, n_cut = 0;
       std::vector<idx_t> result(n);
       if (n_parts == 1 || n_parts >= n || neighbours.empty()) // nothing to choose, which METIS does not expect
       {
@@ -30,11 +31,11 @@ namespace PatchFEM
           result[k] = static_cast<idx_t>(k * n_parts / n);
         return result;
       }
-      METIS_SetDefaultOptions(options);
-      options[METIS_OPTION_SEED] = 1;
-      require(METIS_PartGraphRecursive(&n, &one, offsets.data(), neighbours.data(), nullptr, nullptr, nullptr, &n_parts,
-                                       nullptr, nullptr, options, &n_cut, result.data()) == METIS_OK,
-              "METIS could not partition the mesh; use another strategy of assembly.");
+      const auto divide = recursive ? METIS_PartGraphRecursive : METIS_PartGraphKway;
+      require(divide(&n, &one, offsets.data(), neighbours.data(), nullptr, nullptr,
+                     weights.empty() ? nullptr : weights.data(), &n_parts, nullptr, nullptr, nullptr, &n_cut,
+                     result.data()) == METIS_OK,
+              "METIS could not partition the mesh.");
       return result;
     }
 

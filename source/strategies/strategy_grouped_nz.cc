@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "strategy_grouped_nz.h"
 
-#include "metis_graph.h"
+#include "base/metis_graph.h"
 
 namespace PatchFEM
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "strategy_shared_nz.h"
 
+#include "base/metis_graph.h"
 #include "lpt_packing.h"
-#include "metis_graph.h"
 
 #include <climits>
 #include <cmath>

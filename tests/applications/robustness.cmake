@@ -119,6 +119,12 @@ foreach(backend host emulated_device cuda)
                       SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" ${quiet} ${shaken} ${${body}})
   endforeach()
 endforeach()
+# Layers 1e6 times as stiff as what they hold, of cells 5 times as wide as high: borders of ranks do not cut through them.
+foreach(n_ranks 1 3 5)
+  patchfem_run_case(amg.hard.sandwich.${n_ranks} elasticity ${parameter_files}/elasticity/cantilever.prm RANKS ${n_ranks}
+                    CHECKS max_iterations=36 SET "Backend=host" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" ${quiet} ${shaken}
+                    "Mesh/Generator arguments=40, 20, 10 : 0, 0, 0 : 1, 0.5, 0.05 : true" "Material/Young's modulus=abs(z-0.025)>0.015 ? 1e6 : 1")
+endforeach()
 patchfem_hard(cubes 40 38 CHECKS stopped_at_rounding=true SET "Mesh/Global refinements=0" "Mesh/Generator arguments=200, 2, 3 : 0, 0, 0 : 20, 0.2, 0.3 : true")
 patchfem_hard(stiff_1e3 19 19 SET ${level} "Material/Young's modulus=x<1 ? 1e9 : 1e12")
 patchfem_hard(stiff_1e6 21 23 CHECKS stopped_at_rounding=true SET ${level} "Material/Young's modulus=x<1 ? 1e9 : 1e15")
