@@ -44,11 +44,16 @@ namespace PatchFEM::kernels
 
     /** Until @p flag is not before @p count. */
     __device__ void
-    wait_for(const std::uint32_t *flag, const std::uint32_t count, const int rank, const PeerPatience &patience)
+    wait_for(const std::uint64_t *flag, const std::uint64_t count, const int rank, const PeerPatience &patience)
     {
-      OfSystem<std::uint32_t> raised(*const_cast<std::uint32_t *>(flag));
-      wait([&] { return static_cast<std::int32_t>(raised.load(cuda::memory_order_acquire) - count) >= 0; }, rank,
-           patience);
+      OfSystem<std::uint64_t> raised(*const_cast<std::uint64_t *>(flag));
+      wait([&] { return raised.load(cuda::memory_order_acquire) >= count; }, rank, patience);
+    }
+
+    /** What comes before it in this thread, or before a barrier of its block, is seen by who has waited for it. */
+    __device__ void raise(std::uint64_t &flag, const std::uint64_t count)
+    {
+      OfSystem<std::uint64_t>(flag).store(count, cuda::memory_order_release);
     }
 
     /** What block number @p block of those of all links does. */
@@ -66,7 +71,7 @@ namespace PatchFEM::kernels
         ++l;
       const PeerLink      link  = all.links[l];
       const unsigned int  own   = block - link.first_block;
-      const std::uint32_t now   = link.count[own] + 1;
+      const std::uint64_t now   = link.count[own] + 1;
       const unsigned int  n     = static_cast<unsigned int>(link.end - link.begin) * words,
                          stride = link.n_blocks * block_size;
       unsigned int k            = own * block_size + threadIdx.x;
@@ -79,7 +84,7 @@ namespace PatchFEM::kernels
       if (puts && k < n)
         first = value();
       if (threadIdx.x == 0)
-        wait_for(link.awaited + own, puts ? now - 2 : now, link.rank, patience);
+        wait_for(link.awaited + own, link.awaited_from + (!puts ? now : (now > 2 ? now - 2 : 0)), link.rank, patience);
       __syncthreads();
       Word *const inbox = reinterpret_cast<Word *>(link.inbox + now % 2 * link.half);
       if (puts && k < n)
@@ -95,7 +100,7 @@ namespace PatchFEM::kernels
       if (threadIdx.x > 0)
         return;
       link.count[own] = now;
-      OfSystem<std::uint32_t>(link.raised[own]).store(now, cuda::memory_order_release);
+      raise(link.raised[own], link.raised_from + now);
     }
 
     /** Blocks that put come before those that take, which wait for other devices: these put whatever happens here. */
@@ -113,6 +118,30 @@ namespace PatchFEM::kernels
       else
         move<false>(from, blockIdx.x - to.n_blocks, words, nullptr, static_cast<const Word *>(nullptr), ghosts,
                     patience);
+    }
+
+    /** As many links as a launch takes along. */
+    struct SomeLinks
+    {
+      static constexpr int most = 32;
+      PeerLink             links[most];
+    };
+    static_assert(sizeof(SomeLinks) <= 4000, "Arguments of a kernel have 4 kB.");
+
+    /** A block for each link, and a thread for each of the link's blocks. */
+    __global__ void __launch_bounds__(most_peer_blocks)
+        open_kernel(const SomeLinks some, const int n_puts, PeerLink *const there)
+    {
+      const int          l    = static_cast<int>(blockIdx.x);
+      const PeerLink     link = some.links[l];
+      const unsigned int own  = threadIdx.x;
+      if (own == 0)
+        there[l] = link;
+      if (own >= link.n_blocks)
+        return;
+      link.count[own] = 0;
+      if (l >= n_puts)
+        raise(link.raised[own], link.raised_from);
     }
 
     /** Calls @p function with the widest word that things of @p bytes consist of. */
@@ -209,6 +238,18 @@ namespace PatchFEM::kernels
                                             static_cast<Word *>(to));
         PATCHFEM_CUDA_CHECK_LAUNCH();
       });
+  }
+
+  void peer_open(const Cuda where, const PeerLink *const links, const int n, const int n_puts, PeerLink *const there)
+  {
+    for (int begin = 0; begin < n; begin += SomeLinks::most)
+    {
+      const int n_some = std::min<int>(SomeLinks::most, n - begin);
+      SomeLinks some{};
+      std::copy_n(links + begin, n_some, some.links);
+      open_kernel<<<n_some, most_peer_blocks, 0, stream_of(where)>>>(some, n_puts - begin, there + begin);
+      PATCHFEM_CUDA_CHECK_LAUNCH();
+    }
   }
 
   void peer_put(const Cuda          where,

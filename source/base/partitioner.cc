@@ -54,44 +54,48 @@ namespace PatchFEM
     return *carriers.back().transport;
   }
 
+  Transport::Exchange *Partitioner::known(const Backend &backend, const std::size_t bytes) const
+  {
+    for (const Travel &travel : made)
+      if (travel.place == backend.kind() && travel.bytes == bytes)
+        return travel.exchange.get();
+    return nullptr;
+  }
+
   Transport::Exchange &Partitioner::exchange(const Backend &backend, const std::size_t bytes) const
   {
-    for (const Travel &known : made)
-      if (known.place == backend.kind() && known.bytes == bytes)
-        return *known.exchange;
-    require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
-    auto exchange = transport(backend).exchange(to, from, bytes);
+    Transport::Exchange *const           there = known(backend, bytes);
+    std::unique_ptr<Transport::Exchange> fresh;
+    if (there == nullptr)
+    {
+      require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
+      fresh = transport(backend).exchange(to, from, bytes);
+    }
     ranks->look(); // all have it from now on, or none: of as_one() others hear of an error here
-    made.push_back({backend.kind(), bytes, std::move(exchange)});
+    if (there != nullptr)
+      return *there;
+    made.push_back({backend.kind(), bytes, std::move(fresh)});
     return *made.back().exchange;
   }
 
   void Partitioner::start(const Backend &backend, const void *const values, const std::size_t bytes) const
   {
-    const std::size_t    n_made = made.size();
-    Transport::Exchange &travel = exchange(backend, bytes);
-    if (made.size() == n_made)
-      ranks->look();
-    travel.start(values);
+    exchange(backend, bytes).start(values);
   }
 
   void Partitioner::progress(const Backend &backend, const std::size_t bytes) const
   {
-    exchange(backend, bytes).progress();
+    known(backend, bytes)->progress();
   }
 
   void Partitioner::finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
-    exchange(backend, bytes).finish(static_cast<char *>(values) + owned * bytes);
+    known(backend, bytes)->finish(static_cast<char *>(values) + owned * bytes);
   }
 
   void Partitioner::start_and_finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
-    const std::size_t    n_made = made.size();
-    Transport::Exchange &travel = exchange(backend, bytes);
-    if (made.size() == n_made)
-      ranks->look();
-    travel.run(values, static_cast<char *>(values) + owned * bytes);
+    exchange(backend, bytes).run(values, static_cast<char *>(values) + owned * bytes);
   }
 
   void Partitioner::sum(const Backend &backend, double *const values, const int n) const

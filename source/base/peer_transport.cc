@@ -8,6 +8,7 @@
 #include <patchfem/kernels/runtime.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace PatchFEM
 {
@@ -20,7 +21,7 @@ namespace PatchFEM
     constexpr std::size_t alignment = 256;
 
     /// Of the flags, or counts, of the blocks of a link.
-    constexpr std::size_t flag_bytes = kernels::most_peer_blocks * sizeof(std::uint32_t);
+    constexpr std::size_t flag_bytes = kernels::most_peer_blocks * sizeof(std::uint64_t);
     static_assert(flag_bytes % alignment == 0, "flags of links are apart");
 
     std::size_t aligned(const std::size_t bytes)
@@ -32,7 +33,7 @@ namespace PatchFEM
     class SharedArena
     {
     public:
-      explicit SharedArena(const Communicator &ranks) : ranks(ranks) {}
+      SharedArena(const Communicator &ranks, const std::size_t least_chunk) : ranks(ranks), least_chunk(least_chunk) {}
 
       /** As ranks tell each other. */
       struct Place
@@ -42,14 +43,14 @@ namespace PatchFEM
         SharedHandle handle; ///< of the chunk
       };
 
+      /** Of what has never been given back all bytes are 0. */
       Place allocate(const std::size_t n)
       {
-        const std::size_t bytes = aligned(n);
+        const std::size_t bytes = aligned(std::max<std::size_t>(n, 1));
         auto found = std::find_if(free.begin(), free.end(), [&](const Place &p) { return p.bytes >= bytes; });
         if (found == free.end())
         {
-          constexpr std::size_t least = std::size_t(32) << 20;
-          const std::size_t     size  = std::max(least, bytes);
+          const std::size_t size = std::max(least_chunk, bytes);
           chunks.push_back(static_cast<char *>(cuda_runtime::allocate_shared(size)));
           cuda_runtime::count_workspace(static_cast<std::ptrdiff_t>(size));
           free.push_back({static_cast<int>(chunks.size()) - 1, 0, size, cuda_runtime::share(chunks.back())});
@@ -64,9 +65,10 @@ namespace PatchFEM
         return result;
       }
 
-      /** It is used again when all ranks have come to the next allocation, and nothing that others do waits by then. */
       void give_back(const Place &place)
       {
+        if (place.bytes == 0)
+          return;
         Place piece = place;
         for (auto other = free.begin(); other != free.end();)
           if (other->chunk == piece.chunk &&
@@ -94,16 +96,55 @@ namespace PatchFEM
 
     private:
       const Communicator                   &ranks;
+      const std::size_t                     least_chunk;
       std::vector<char *>                   chunks;
       std::vector<Place>                    free;
       std::map<std::pair<int, int>, char *> opened;
+    };
+
+    /** What the exchanges of a rank take turns in, which others open once; see kernels/peer.h. */
+    struct Pool
+    {
+      explicit Pool(const Communicator &ranks)
+          : inboxes(ranks, std::size_t(32) << 20), flags(ranks, std::size_t(2) << 20), n_ranks(ranks.size())
+      {}
+
+      /**
+       * Flags of a link with each rank: `arrived`, which its blocks raise when their things are there, and `taken`, when
+       * they have fetched this rank's. Behind them are counts of this rank's blocks, for two links with each rank.
+       */
+      struct Flags
+      {
+        SharedArena::Place place;
+        std::uint64_t      from; ///< they count from this one on
+      };
+
+      Flags take_flags()
+      {
+        if (known.empty())
+          known.push_back({flags.allocate(4 * n_ranks * flag_bytes), 0});
+        const Flags result = known.back();
+        known.pop_back();
+        return result;
+      }
+      void give_back(Flags used)
+      {
+        // No link lives to see so many exchanges, a year of them; after a million links flags are new ones.
+        used.from += std::uint64_t(1) << 44;
+        if (used.place.bytes > 0 && used.from != 0)
+          known.push_back(used);
+      }
+
+      SharedArena        inboxes, flags;
+      const int          n_ranks;
+      std::vector<Flags> known;
     };
 
     class PeerTransport : public Transport
     {
     public:
       PeerTransport(const Communicator &ranks, const Backend &backend, const double most_seconds)
-          : ranks(ranks), backend(backend), arena(std::make_shared<SharedArena>(ranks)),
+          : ranks(ranks), backend(backend), pool(std::make_shared<Pool>(ranks)),
             // A limit that no run lives to see has fewer nanoseconds than 64 bits count.
             patience{static_cast<std::uint64_t>(std::min(most_seconds, 1e9) * 1e9), cuda_runtime::late_rank()}
       {}
@@ -113,11 +154,11 @@ namespace PatchFEM
       {
         const std::size_t  box = aligned(std::size_t(2) * ranks.size() * PeerSum::most * 2 * sizeof(std::uint64_t));
         SharedArena::Place place{};
-        ranks.together([&] { place = arena->allocate(box + alignment); });
+        ranks.together([&] { place = pool->flags.allocate(box + alignment); });
         const auto                   all = ranks.all_gather(place);
         std::vector<std::uint64_t *> boxes;
         for (int rank = 0; rank < ranks.size(); ++rank)
-          boxes.push_back(reinterpret_cast<std::uint64_t *>(arena->address(rank, all[rank])));
+          boxes.push_back(reinterpret_cast<std::uint64_t *>(pool->flags.address(rank, all[rank])));
         const bool reaches = std::find(boxes.begin(), boxes.end(), nullptr) == boxes.end();
         if (ranks.maximum(std::int64_t(!reaches)) != 0)
           return false;
@@ -141,28 +182,13 @@ namespace PatchFEM
       }
 
     private:
-      /**
-       * Memory of a rank for an exchange: two halves of an inbox, of each rank the flags `arrived`, which its blocks raise
-       * when their things are there, and `taken`, when they have fetched this rank's, and counts.
-       */
-      struct Layout
-      {
-        std::size_t half = 0, arrived = 0, taken = 0, counts = 0, bytes = 0;
-
-        Layout() = default;
-        Layout(const std::size_t inbox, const int n_ranks)
-            : half(aligned(inbox)), arrived(2 * half), taken(arrived + n_ranks * flag_bytes),
-              counts(taken + n_ranks * flag_bytes), bytes(counts + 2 * n_ranks * flag_bytes)
-        {}
-      };
-
       /** What a rank tells those that it exchanges with. */
       struct Told
       {
-        SharedArena::Place place;
-        Layout             layout;
-        std::size_t        begin;                  ///< of what comes from the other, in the inbox
-        int                n_sent, n_expected = 0; ///< things that go to the other, and come from it
+        SharedArena::Place inbox;
+        std::size_t        half, begin; ///< bytes of half an inbox, and before what comes from the other
+        Pool::Flags        flags;
+        int                n_sent, n_expected; ///< things that go to the other, and come from it
       };
 
       struct Puts : Exchange
@@ -173,32 +199,24 @@ namespace PatchFEM
              const std::size_t               bytes)
             : Puts(of, bytes) // from here on memory is given back, also where another rank has none
         {
-          const int    n_ranks = of.ranks.size(), own = of.ranks.rank();
-          const Layout layout(sources.empty() ? 0 : sources.back().end * bytes, n_ranks);
-          of.ranks.together([&] { // also of as_one(): all have come here, and
-            backend.synchronize();
-            place = arena->allocate(layout.bytes);
-          }); // none writes any more to what it was used for before
-          char *const here = arena->address(own, place);
+          const int         n_ranks = of.ranks.size(), own = of.ranks.rank();
+          const std::size_t half = aligned(sources.empty() ? 0 : sources.back().end * bytes);
           of.ranks.each([&] {
             indices.copy_from(backend, list_of(destinations));
-            memory::set_zero(backend, here, layout.bytes);
-            backend.synchronize();
+            inbox = pool->inboxes.allocate(2 * half);
+            flags = pool->take_flags();
           });
 
           std::map<int, std::vector<Told>> own_told;
           for (const Destination &destination : destinations)
-            own_told[destination.rank] = {{place, layout, 0, destination.size()}};
+            own_told[destination.rank] = {{inbox, half, 0, flags, destination.size(), 0}};
           for (const Source &source : sources)
           {
             std::vector<Told> &to = own_told[source.rank];
-            to = {{place, layout, source.begin * bytes, to.empty() ? 0 : to[0].n_sent, source.end - source.begin}};
+            to = {{inbox, half, source.begin * bytes, flags, to.empty() ? 0 : to[0].n_sent, source.end - source.begin}};
           }
-          const auto told = of.ranks.exchange(own_told); // none puts anything here before all flags are 0
+          const auto told = of.ranks.exchange(own_told);
 
-          const auto flag = [](char *const base, const std::size_t offset, const int rank) {
-            return reinterpret_cast<std::uint32_t *>(base + offset + rank * flag_bytes);
-          };
           of.ranks.each([&] {
             for (int rank = 0; rank < n_ranks; ++rank)
             {
@@ -207,79 +225,93 @@ namespace PatchFEM
               require(n_sent == n_expected, "Owner ", own, " of GPUs, counted from 0, expects ", n_expected,
                       " things of owner ", rank, ", which sends ", n_sent, '.');
             }
-            std::vector<PeerLink> to, from;
-            const auto add = [&](std::vector<PeerLink> &list, const int rank, const int begin, const int end) {
+            char *const own_inbox = pool->inboxes.address(own, inbox), *const here =
+                                                                           pool->flags.address(own, flags.place);
+            const auto flag = [](char *const base, const int number) {
+              return reinterpret_cast<std::uint64_t *>(base + number * flag_bytes);
+            };
+            std::vector<PeerLink> both;
+            unsigned int          n_blocks = 0; // of one direction
+            const auto            add      = [&](const bool puts, const int rank, const int begin, const int end) {
               const Told &other = told.at(rank)[0];
-              char *const there = arena->address(rank, other.place);
-              const bool  puts  = &list == &to;
-              require(there != nullptr, "The GPU of owner ", own, " does not reach that of owner ", rank, '.');
-              const unsigned int first          = list.empty() ? 0 : list.back().first_block + list.back().n_blocks;
-              const int          place_of_count = (puts ? 0 : n_ranks) + static_cast<int>(list.size());
-              list.push_back({rank, begin, end, puts ? there + other.begin : here + begin * bytes,
-                              puts ? other.layout.half : layout.half,
-                              flag(there, puts ? other.layout.arrived : other.layout.taken, own),
-                              flag(here, puts ? layout.taken : layout.arrived, rank), first,
-                              kernels::peer_blocks(end - begin, bytes), flag(here, layout.counts, place_of_count)});
+              char *const there = pool->flags.address(rank, other.flags.place), *const to = puts
+                                                                                                                ? pool->inboxes.address(
+                                                                                                                      rank, other.inbox)
+                                                                                                                : own_inbox;
+              require(there != nullptr && to != nullptr, "The GPU of owner ", own, " does not reach that of owner ",
+                                      rank, '.');
+              // Numbers of flags: arrived of all ranks, taken of all ranks, and counts of links.
+              both.push_back({rank, begin, end, to + (puts ? other.begin : begin * bytes), puts ? other.half : half,
+                              flag(there, puts ? own : n_ranks + own), flag(here, puts ? n_ranks + rank : rank),
+                              other.flags.from, flags.from, n_blocks, kernels::peer_blocks(end - begin, bytes),
+                              flag(here, 2 * n_ranks + static_cast<int>(both.size()))});
+              n_blocks += both.back().n_blocks;
             };
             int begin = 0;
             for (const Destination &destination : destinations)
             {
               const int end = begin + destination.size();
-              add(to, destination.rank, begin, end);
+              add(true, destination.rank, begin, end);
               begin = end;
             }
+            const auto n_puts = static_cast<int>(both.size());
+            puts.n_blocks     = std::exchange(n_blocks, 0);
             for (const Source &source : sources)
-              add(from, source.rank, source.begin, source.end);
-            std::vector<PeerLink> both = to;
-            both.insert(both.end(), from.begin(), from.end());
-            links.copy_from(backend, both);
-            const auto all = [](const std::vector<PeerLink> &some, const PeerLink *on_device) {
-              return PeerLinks{on_device, static_cast<int>(some.size()),
-                               some.empty() ? 0 : some.back().first_block + some.back().n_blocks};
-            };
-            puts  = all(to, links.data());
-            takes = all(from, links.data() + to.size());
+              add(false, source.rank, source.begin, source.end);
+            links.reinit(backend, both.size());
+            puts  = {links.data(), n_puts, puts.n_blocks};
+            takes = {links.data() + n_puts, static_cast<int>(both.size()) - n_puts, n_blocks};
+            kernels::peer_open(Cuda{backend.stream()}, both.data(), static_cast<int>(both.size()), n_puts,
+                               links.data());
           });
         }
         Puts(const PeerTransport &of, const std::size_t bytes)
-            : backend(of.backend), bytes(bytes), patience(of.patience), arena(of.arena), indices(backend)
+            : backend(of.backend), bytes(bytes), patience(of.patience), pool(of.pool), indices(backend)
         {}
         ~Puts() override
         {
-          if (place.bytes > 0)
-            arena->give_back(place);
+          pool->give_back(flags);
+          if (!on_the_way) // else it comes whenever the other gets there
+            pool->inboxes.give_back(inbox);
         }
 
         void start(const void *const values) override
         {
+          on_the_way = true;
           kernels::peer_put(Cuda{backend.stream()}, puts, bytes, indices.data(), values, patience);
         }
         void finish(void *const ghosts) override
         {
           kernels::peer_take(Cuda{backend.stream()}, takes, bytes, ghosts, patience);
+          on_the_way = false;
         }
         void run(const void *const values, void *const ghosts) override
         {
           kernels::peer_exchange(Cuda{backend.stream()}, puts, takes, bytes, indices.data(), values, ghosts, patience);
         }
-        std::size_t memory_consumption() const override { return place.bytes + memory_consumption_of(indices, links); }
+        std::size_t memory_consumption() const override
+        {
+          return inbox.bytes + flags.place.bytes + memory_consumption_of(indices, links);
+        }
 
-        const Backend                backend;
-        const std::size_t            bytes;
-        const kernels::PeerPatience  patience;
-        std::shared_ptr<SharedArena> arena;
-        Array<int>                   indices;
-        SharedArena::Place           place{};
-        Array<PeerLink>              links; ///< to others, and behind them from others
-        PeerLinks                    puts, takes;
+        const Backend               backend;
+        const std::size_t           bytes;
+        const kernels::PeerPatience patience;
+        std::shared_ptr<Pool>       pool;
+        Array<int>                  indices;
+        SharedArena::Place          inbox{};
+        Pool::Flags                 flags{};
+        Array<PeerLink>             links; ///< to others, and behind them from others
+        PeerLinks                   puts, takes;
+        bool                        on_the_way = false;
       };
 
-      const Communicator          &ranks;
-      const Backend                backend;
-      std::shared_ptr<SharedArena> arena;
-      const kernels::PeerPatience  patience;
-      Array<std::uint64_t *>       addresses;
-      PeerSum                      numbers = {};
+      const Communicator         &ranks;
+      const Backend               backend;
+      std::shared_ptr<Pool>       pool;
+      const kernels::PeerPatience patience;
+      Array<std::uint64_t *>      addresses;
+      PeerSum                     numbers = {};
     };
   } // namespace
 

@@ -190,6 +190,47 @@ namespace
         check_ghosts<double>(on, 1 + i * 7 % 30);
   }
 
+  /** Nor does anything wait in between: inboxes go to the next exchange while devices have not yet begun the last one. */
+  void check_without_waiting(const Owners &on)
+  {
+    constexpr int                                   n = 100;
+    std::vector<std::shared_ptr<const Partitioner>> things;
+    std::vector<std::vector<double>>                expected;
+    std::vector<Array<double>>                      x;
+    const auto                                      width = [](const int i) { return 1 + i * 7 % 30; };
+    for (int i = 0; i < n; ++i)
+    {
+      things.push_back(partitioner(on.ranks, i % 3 == 0));
+      expected.push_back(values<double>(*things[i], width(i), i));
+      std::vector<double> given = expected[i];
+      std::fill(given.begin() + things[i]->n_owned() * width(i), given.end(), -1.);
+      x.emplace_back(on.backend, given);
+    }
+    const Array<char> from(on.backend, 1 << 23);
+    Array<char>       to(on.backend, from.size());
+    for (int i = 0; i < n; ++i)
+    {
+      for (int time = 0; time < 1 + i % 4; ++time)
+      {
+        things[i]->start(on.backend, x[i].data(), width(i) * sizeof(double));
+        for (int k = 0; k < 10 && i % on.ranks->size() == on.ranks->rank(); ++k) // this one comes late
+          memory::copy(on.backend, to.data(), on.backend, from.data(), from.size());
+        things[i]->finish(on.backend, x[i].data(), width(i) * sizeof(double));
+      }
+      things[i] = nullptr;
+    }
+    for (int i = 0; i < n; ++i)
+      EXPECT_EQ(x[i].to_vector(), expected[i]) << "of exchange " << i;
+  }
+
+  TEST(TransportOfDevices, InboxesWithoutWaiting)
+  {
+    if (Backend::cuda_devices().size() < 2)
+      GTEST_SKIP() << "fewer than two CUDA devices";
+    if (const Owners on = owners("cuda"); on.ranks != nullptr)
+      check_without_waiting(on);
+  }
+
   /** Ranks as on machines of their own. */
   class Apart : public Communicator
   {

@@ -13,6 +13,11 @@
  * exchange, which both ends count. The block that takes the same share there waits for that flag alone. Two halves of an
  * inbox take turns, and a block that has emptied its share raises a flag at the sender's, whose block looks at it before
  * it fills the same half again. Bytes: those of the things, once over the link and once more from the inbox to the ghosts.
+ *
+ * Inboxes and flags serve one link after the other, and nobody waits in between. A flag only grows, since one rank alone
+ * raises it, in the order of its stream: that of a later link counts from a larger number on. And an inbox is filled when
+ * its owner has raised the flags of the sender to that number, in the order of its own stream: it has taken by then what was
+ * in there before.
  */
 namespace PatchFEM::kernels
 {
@@ -20,13 +25,14 @@ namespace PatchFEM::kernels
   struct PeerLink
   {
     int                  rank;
-    int                  begin, end; ///< of the things that are sent, or of the ghosts
-    char                *inbox;      ///< its first half, at the receiver
-    std::size_t          half;       ///< bytes from it to the second
-    std::uint32_t       *raised;     ///< [block], the other rank's flags that are raised in the end
-    const std::uint32_t *awaited;    ///< [block], the flags here that are waited for before
+    int                  begin, end;                ///< of the things that are sent, or of the ghosts
+    char                *inbox;                     ///< its first half, at the receiver
+    std::size_t          half;                      ///< bytes from it to the second
+    std::uint64_t       *raised;                    ///< [block], the other rank's flags that are raised in the end
+    const std::uint64_t *awaited;                   ///< [block], the flags here that are waited for before
+    std::uint64_t        raised_from, awaited_from; ///< what these count from
     unsigned int         first_block, n_blocks;
-    std::uint32_t       *count; ///< [block], of exchanges that are done
+    std::uint64_t       *count; ///< [block], of exchanges that are done
   };
 
   /// Blocks of a link, at most.
@@ -62,6 +68,12 @@ namespace PatchFEM::kernels
 
   /** to[i] = from[indices[i]] for i < n, things of @p bytes, a multiple of 4; without @p indices from[i]. */
   void gather_things(Cuda, std::int64_t n, std::size_t bytes, const int *indices, const void *from, void *to);
+
+  /**
+   * Before the first exchange: writes @p n links, memory of the host, to @p there, and says to those who put things here,
+   * of all links but the first @p n_puts, that they may. The links travel with the launch: a copy waits for the stream.
+   */
+  void peer_open(Cuda, const PeerLink *links, int n, int n_puts, PeerLink *there);
 
   /** Things of @p bytes at @p values, by the list @p indices if there is one, to the inboxes of others. */
   void
