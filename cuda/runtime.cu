@@ -211,37 +211,68 @@ namespace PatchFEM::cuda_runtime
         cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
   }
 
+  namespace
+  {
+    /** Pinned memory that copies of pageable one pass through; all are in the order of one stream. */
+    struct Stage
+    {
+      static constexpr std::size_t piece = std::size_t(8) << 20;
+
+      std::mutex        one_at_a_time;
+      char *const       memory       = static_cast<char *>(allocate_pinned(2 * piece));
+      const cudaEvent_t travelled[2] = {static_cast<cudaEvent_t>(create_event()),
+                                        static_cast<cudaEvent_t>(create_event())};
+      std::size_t       used         = 0; ///< bytes that the device may not have read yet
+
+      void empty(void *const stream)
+      {
+        if (used > 0)
+          synchronize(stream);
+        used = 0;
+      }
+    };
+  } // namespace
+
   void copy_staged(void *const       destination,
                    const void *const source,
                    const std::size_t bytes,
                    const bool        to_device,
-                   void *const       stream,
+                   void *const       opaque_stream,
                    void (*on_host)(void *, const void *, std::size_t))
   {
-    constexpr std::size_t piece = std::size_t(8) << 20;
-    if (look_while_waiting != nullptr) // copies of pageable memory wait for the stream inside of the driver
-      synchronize(stream);
+    // Never given back: arrays may outlive every other static object.
+    static Stage                     &stage = *new Stage;
+    const std::lock_guard<std::mutex> lock(stage.one_at_a_time);
+    constexpr std::size_t             piece  = Stage::piece;
+    const auto                        stream = static_cast<cudaStream_t>(opaque_stream);
+    cudaStreamCaptureStatus           capture;
+    PATCHFEM_CUDA_CHECK(cudaStreamIsCapturing(stream, &capture));
+    require(capture == cudaStreamCaptureStatusNone, "A graph does not hold copies of the host's own memory.");
     if (bytes < piece)
     {
-      copy(destination, source, bytes, stream);
-      synchronize(stream);
+      const std::size_t size = (bytes + 255) / 256 * 256;
+      if (stage.used + size > 2 * piece)
+        stage.empty(stream);
+      char *const here = stage.memory + stage.used;
+      stage.used += size;
+      if (to_device)
+        std::memcpy(here, source, bytes);
+      copy(to_device ? destination : here, to_device ? here : source, bytes, stream);
+      if (to_device)
+        return;
+      stage.empty(stream);
+      std::memcpy(destination, here, bytes);
       return;
     }
-    // Never given back: arrays may outlive every other static object.
-    static std::mutex                 one_at_a_time;
-    const std::lock_guard<std::mutex> lock(one_at_a_time);
-    static const cudaEvent_t          travelled[2] = {static_cast<cudaEvent_t>(create_event()),
-                                                      static_cast<cudaEvent_t>(create_event())};
-    static char *const                buffers      = [] {
-      void *pointer = nullptr;
-      PATCHFEM_CUDA_CHECK(cudaMallocHost(&pointer, 2 * piece));
-      return static_cast<char *>(pointer);
-    }();
-    char *const       to       = static_cast<char *>(destination);
-    const char *const from     = static_cast<const char *>(source);
-    const std::size_t n_pieces = (bytes + piece - 1) / piece;
-    const auto        length   = [&](const std::size_t k) { return std::min(piece, bytes - k * piece); };
-    const auto        buffer   = [&](const std::size_t k) { return buffers + k % 2 * piece; };
+    if (look_while_waiting != nullptr) // who waits for events does not look
+      synchronize(stream);
+    stage.empty(stream);
+    char *const       to        = static_cast<char *>(destination);
+    const char *const from      = static_cast<const char *>(source);
+    const std::size_t n_pieces  = (bytes + piece - 1) / piece;
+    const auto        length    = [&](const std::size_t k) { return std::min(piece, bytes - k * piece); };
+    const auto        buffer    = [&](const std::size_t k) { return stage.memory + k % 2 * piece; };
+    const auto       &travelled = stage.travelled;
     // Step k sends piece k to the device and reuses the buffer of piece k - 2, or empties the buffer of piece k - 1.
     for (std::size_t k = 0; k < n_pieces + !to_device; ++k)
     {
@@ -252,7 +283,7 @@ namespace PatchFEM::cuda_runtime
       if (k < n_pieces)
       {
         copy(to_device ? to + k * piece : buffer(k), to_device ? buffer(k) : from + k * piece, length(k), stream);
-        PATCHFEM_CUDA_CHECK(cudaEventRecord(travelled[k % 2], static_cast<cudaStream_t>(stream)));
+        PATCHFEM_CUDA_CHECK(cudaEventRecord(travelled[k % 2], stream));
       }
       if (!to_device && k >= 1)
       {

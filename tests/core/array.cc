@@ -35,6 +35,21 @@ TEST_P(ArrayTest, LongRoundTripInPieces)
   }
 }
 
+/** 1.2 MB each, of which not all fit into what is put aside for a device. */
+TEST_P(ArrayTest, SourcesMayChangeAtOnce)
+{
+  std::vector<int>        source;
+  std::vector<Array<int>> arrays;
+  for (int i = 0; i < 40; ++i)
+  {
+    source.assign(300000 - 7 * i, i);
+    arrays.emplace_back(backend(), source);
+  }
+  source.assign(300000, -1);
+  for (int i = 0; i < 40; ++i)
+    EXPECT_EQ(arrays[i].to_vector(), std::vector<int>(300000 - 7 * i, i));
+}
+
 TEST_P(ArrayTest, CopiesBetweenBackends)
 {
   const Array<double> there(backend(), std::vector<double>{1., 2., 4.});
@@ -101,4 +116,16 @@ TEST(Graph, LaunchRepeatsTheSequence)
   graph.launch();
   graph.launch();
   EXPECT_EQ(n, 2);
+}
+
+TEST(Graph, HoldsNoCopiesOfTheHostsMemory)
+{
+  if (!Backend::cuda_available())
+    GTEST_SKIP() << "no CUDA device";
+  const Backend          cuda("cuda");
+  const std::vector<int> values(5, 3);
+  Array<int>             array(cuda, std::vector<int>(5, 0));
+  EXPECT_THROW(Graph(cuda, [&] { array.copy_from(values.data(), 5); }), Error);
+  array.copy_from(values.data(), 5);
+  EXPECT_EQ(array.to_vector(), values);
 }

@@ -60,8 +60,10 @@ namespace PatchFEM::cuda_runtime
   void copy(void *destination, const void *source, std::size_t bytes, void *stream);
 
   /**
-   * The same between the device and memory of the host that may be pageable, complete on return: by two pinned buffers,
-   * one of which @p on_host fills or empties while the other travels. The driver's own copy does that with one thread.
+   * The same between the device and memory of the host that may be pageable, which is the caller's again on return. Of 8 MB
+   * and more it goes by two pinned buffers, one of which @p on_host fills or empties while the other travels: the driver's
+   * own copy does that with one thread. What is shorter is put aside in them, so that only who reads waits for the stream.
+   * All is in the order of one stream, the same in each call.
    */
   void copy_staged(void       *destination,
                    const void *source,
