@@ -308,6 +308,7 @@ namespace PatchFEM::cuda_runtime
 
   void deallocate_pinned(void *const pointer) noexcept
   {
+    cudaDeviceSynchronize(); // copies may still read it
     cudaFreeHost(pointer);
   }
 

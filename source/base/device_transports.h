@@ -19,11 +19,12 @@ namespace PatchFEM
 
     std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
                                        const std::vector<Source>      &sources,
+                                       const int *const                indices,
                                        const std::size_t               bytes) const override
     {
       std::unique_ptr<Exchange> result; // who finds no memory, or too long a message, tells the others
       ranks.look();                     // channels are counted
-      ranks.each([&] { result = messages(destinations, sources, bytes); });
+      ranks.each([&] { result = messages(destinations, sources, indices, bytes); });
       return result;
     }
 
@@ -31,15 +32,15 @@ namespace PatchFEM
     /** The rank's own part of exchange(). */
     virtual std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
                                                const std::vector<Source>      &sources,
+                                               const int                      *indices,
                                                std::size_t                     bytes) const = 0;
 
     const Communicator &ranks;
     const Backend       backend;
   };
 
-  /** The indices of destinations, one's behind the other's, and how many things go to all. */
-  std::vector<int> list_of(const std::vector<Destination> &destinations);
-  std::size_t      n_things(const std::vector<Destination> &destinations);
+  /** How many go to all. */
+  std::size_t n_things(const std::vector<Destination> &destinations);
 
   /** Of ranks of one machine. */
   std::shared_ptr<const Transport>

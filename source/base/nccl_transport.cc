@@ -171,9 +171,10 @@ namespace PatchFEM
         Messages(const NcclTransport            &of,
                  const std::vector<Destination> &destinations,
                  const std::vector<Source>      &sources,
+                 const int *const                indices,
                  const std::size_t               bytes)
-            : of(of), destinations(destinations), sources(sources), bytes(bytes),
-              indices(of.backend, list_of(destinations)), sent(of.backend, indices.size() * bytes), received(of.backend)
+            : of(of), destinations(destinations), sources(sources), bytes(bytes), indices(indices),
+              sent(of.backend, indices != nullptr ? n_things(destinations) * bytes : 0), received(of.backend)
         {}
 
         /** Messages travel beside what the back end is given until finish(), which alone knows where ghosts are. */
@@ -198,14 +199,15 @@ namespace PatchFEM
         {
           travel(Cuda{of.backend.stream()}, pack(values), static_cast<char *>(ghosts));
         }
-        std::size_t memory_consumption() const override { return memory_consumption_of(indices, sent, received); }
+        std::size_t memory_consumption() const override { return memory_consumption_of(sent, received); }
 
         /** What travels; things in order do so from where they are. */
         const char *pack(const void *const values)
         {
-          if (indices.empty())
+          if (indices == nullptr)
             return static_cast<const char *>(values);
-          kernels::gather_things(Cuda{of.backend.stream()}, indices.size(), bytes, indices.data(), values, sent.data());
+          kernels::gather_things(Cuda{of.backend.stream()}, static_cast<std::int64_t>(sent.size() / bytes), bytes,
+                                 indices, values, sent.data());
           return sent.data();
         }
 
@@ -228,16 +230,17 @@ namespace PatchFEM
         const std::vector<Destination>   &destinations;
         const std::vector<Source>        &sources;
         const std::size_t                 bytes;
-        Array<int>                        indices;
+        const int *const                  indices;
         Array<char>                       sent, received;
         std::optional<SideStream::Branch> branch;
       };
 
       std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
                                          const std::vector<Source>      &sources,
+                                         const int *const                indices,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, bytes);
+        return std::make_unique<Messages>(*this, destinations, sources, indices, bytes);
       }
 
       NcclRanks            &nccl;

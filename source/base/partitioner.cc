@@ -54,6 +54,13 @@ namespace PatchFEM
     return *carriers.back().transport;
   }
 
+  const Array<int> &Partitioner::sent(const Backend &backend) const
+  {
+    const auto found = lists.find(backend.kind());
+    return found != lists.end() ? found->second
+                                : lists.emplace(backend.kind(), Array<int>(backend, list_of(to))).first->second;
+  }
+
   Transport::Exchange *Partitioner::known(const Backend &backend, const std::size_t bytes) const
   {
     for (const Travel &travel : made)
@@ -69,7 +76,9 @@ namespace PatchFEM
     if (there == nullptr)
     {
       require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
-      fresh = transport(backend).exchange(to, from, bytes);
+      const int *indices = nullptr;
+      ranks->each([&] { indices = sent(backend).data(); });
+      fresh = transport(backend).exchange(to, from, indices, bytes);
     }
     ranks->look(); // all have it from now on, or none: of as_one() others hear of an error here
     if (there != nullptr)
@@ -115,6 +124,8 @@ namespace PatchFEM
     std::size_t bytes = ghost_list.size() * sizeof(Ghost);
     for (const Destination &destination : to)
       bytes += destination.indices.size() * sizeof(int);
+    for (const auto &[place, list] : lists)
+      bytes += list.memory_consumption();
     for (const Travel &known : made)
       bytes += known.exchange->memory_consumption();
     return bytes;

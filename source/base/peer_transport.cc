@@ -176,9 +176,10 @@ namespace PatchFEM
       }
       std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
                                          const std::vector<Source>      &sources,
+                                         const int *const                indices,
                                          const std::size_t               bytes) const override
       {
-        return std::make_unique<Puts>(*this, destinations, sources, bytes);
+        return std::make_unique<Puts>(*this, destinations, sources, indices, bytes);
       }
 
     private:
@@ -196,13 +197,13 @@ namespace PatchFEM
         Puts(const PeerTransport            &of,
              const std::vector<Destination> &destinations,
              const std::vector<Source>      &sources,
+             const int *const                indices,
              const std::size_t               bytes)
-            : Puts(of, bytes) // from here on memory is given back, also where another rank has none
+            : Puts(of, indices, bytes) // from here on memory is given back, also where another rank has none
         {
           const int         n_ranks = of.ranks.size(), own = of.ranks.rank();
           const std::size_t half = aligned(sources.empty() ? 0 : sources.back().end * bytes);
           of.ranks.each([&] {
-            indices.copy_from(backend, list_of(destinations));
             inbox = pool->inboxes.allocate(2 * half);
             flags = pool->take_flags();
           });
@@ -265,8 +266,8 @@ namespace PatchFEM
                                links.data());
           });
         }
-        Puts(const PeerTransport &of, const std::size_t bytes)
-            : backend(of.backend), bytes(bytes), patience(of.patience), pool(of.pool), indices(backend)
+        Puts(const PeerTransport &of, const int *const indices, const std::size_t bytes)
+            : backend(of.backend), bytes(bytes), patience(of.patience), pool(of.pool), indices(indices)
         {}
         ~Puts() override
         {
@@ -278,7 +279,7 @@ namespace PatchFEM
         void start(const void *const values) override
         {
           on_the_way = true;
-          kernels::peer_put(Cuda{backend.stream()}, puts, bytes, indices.data(), values, patience);
+          kernels::peer_put(Cuda{backend.stream()}, puts, bytes, indices, values, patience);
         }
         void finish(void *const ghosts) override
         {
@@ -287,18 +288,18 @@ namespace PatchFEM
         }
         void run(const void *const values, void *const ghosts) override
         {
-          kernels::peer_exchange(Cuda{backend.stream()}, puts, takes, bytes, indices.data(), values, ghosts, patience);
+          kernels::peer_exchange(Cuda{backend.stream()}, puts, takes, bytes, indices, values, ghosts, patience);
         }
         std::size_t memory_consumption() const override
         {
-          return inbox.bytes + flags.place.bytes + memory_consumption_of(indices, links);
+          return inbox.bytes + flags.place.bytes + links.memory_consumption();
         }
 
         const Backend               backend;
         const std::size_t           bytes;
         const kernels::PeerPatience patience;
         std::shared_ptr<Pool>       pool;
-        Array<int>                  indices;
+        const int *const            indices;
         SharedArena::Place          inbox{};
         Pool::Flags                 flags{};
         Array<PeerLink>             links; ///< to others, and behind them from others

@@ -125,7 +125,8 @@ namespace PatchFEM
 
       std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
                                          const std::vector<Source>      &sources,
-                                         const std::size_t               bytes) const override
+                                         const int *,
+                                         const std::size_t bytes) const override
       {
         return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, destinations, sources, bytes); });
       }
@@ -174,16 +175,17 @@ namespace PatchFEM
         Messages(const StagedTransport          &of,
                  const std::vector<Destination> &destinations,
                  const std::vector<Source>      &sources,
+                 const int *const                indices,
                  const std::size_t               bytes)
-            : backend(of.backend), bytes(bytes), indices(backend, list_of(destinations)),
-              n_sent(n_things(destinations)), sent(n_sent * bytes), received(n_things(sources) * bytes),
+            : backend(of.backend), bytes(bytes), indices(indices), n_sent(n_things(destinations)), sent(n_sent * bytes),
+              received(n_things(sources) * bytes),
               channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data, received.data))
         {}
 
         void start(const void *const values) override
         {
           void *const stream = backend.stream();
-          kernels::gather_things(Cuda{stream}, n_sent, bytes, indices.data(), values, sent.data);
+          kernels::gather_things(Cuda{stream}, n_sent, bytes, indices, values, sent.data);
           cuda_runtime::synchronize(stream); // what was received before has been fetched then, too
           channel->start();
         }
@@ -194,11 +196,11 @@ namespace PatchFEM
           if (received.size > 0)
             cuda_runtime::copy(ghosts, received.data, received.size, backend.stream());
         }
-        std::size_t memory_consumption() const override { return indices.memory_consumption(); }
+        std::size_t memory_consumption() const override { return 0; } // of the device
 
         const Backend                          backend;
         const std::size_t                      bytes;
-        Array<int>                             indices;
+        const int *const                       indices;
         const std::size_t                      n_sent;
         Pinned                                 sent, received;
         std::unique_ptr<Communicator::Channel> channel;
@@ -206,9 +208,11 @@ namespace PatchFEM
 
       std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
                                          const std::vector<Source>      &sources,
+                                         const int *const                indices,
                                          const std::size_t               bytes) const override
       {
-        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, destinations, sources, bytes); });
+        return with_channel(ranks,
+                            [&] { return std::make_unique<Messages>(*this, destinations, sources, indices, bytes); });
       }
 
       Pinned numbers;

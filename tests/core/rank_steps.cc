@@ -121,6 +121,36 @@ TEST_P(RankStepsTest, NumbersOfARankBecomeThoseOfAll)
   EXPECT_EQ(to.to_vector(), (std::vector<std::int64_t>{(std::int64_t(1) << 32) + 5, std::int64_t(1) << 32, -1, 9}));
 }
 
+TEST_P(RankStepsTest, NumbersOfOthersChange)
+{
+  // A rank has 3 coarse nodes and knows 3, 4 of others, which become 4, 6. By hand:
+  const Array<int> from = integers(backend(), {0, 4, -1, 3, 2}), numbers = integers(backend(), {4, 6});
+  Array<int>       to = integers(backend(), {9, 9, 9, 9, 9});
+  choose(backend(),
+         [&](auto where) { of_ranks::renumber(where, backend(), 4, 3, numbers.data(), from.data(), to.data()); });
+  EXPECT_EQ(to.to_vector(), (std::vector<int>{0, 6, -1, 4, 9}));
+
+  CompressedPattern pattern = pattern_of(backend(), {{0, 3}, {}, {1, 3, 4}}, 5);
+  EXPECT_EQ(renumbered(pattern, 1, 2, 3, numbers, 7).columns.to_vector(), (std::vector<int>{0, 4}));
+  renumber(pattern, 3, numbers, 7);
+  EXPECT_EQ(pattern.columns.to_vector(), (std::vector<int>{0, 4, 1, 4, 6}));
+  EXPECT_EQ(pattern.n_columns, 7);
+
+  // Past the slices of a launch: of 1000 own ones and 4000 of others each becomes the one behind the next.
+  const std::vector<int> many = random_integers(100000, 5000, 3);
+  std::vector<int>       behind(4000), expected;
+  std::iota(behind.begin(), behind.end(), 1002);
+  for (const int number : many)
+    expected.push_back(number < 1000 ? number : number + 2);
+  const Array<int> of_many = integers(backend(), many), of_others = integers(backend(), behind);
+  Array<int>       result(backend(), many.size());
+  choose(backend(), [&](auto where) {
+    of_ranks::renumber(where, backend(), static_cast<std::int64_t>(many.size()), 1000, of_others.data(), of_many.data(),
+                       result.data());
+  });
+  EXPECT_EQ(result.to_vector(), expected);
+}
+
 TEST_P(RankStepsTest, RowsStartBehindOthers)
 {
   const CompressedPattern pattern = pattern_of(backend(), {{0, 7}, {}, {1, 3, 5}}, 8);

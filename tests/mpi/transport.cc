@@ -81,6 +81,8 @@ namespace
       std::vector<Number>       given    = expected;
       std::fill(given.begin() + things->n_owned() * width, given.end(), std::numeric_limits<Number>::quiet_NaN());
       Array<Number> x(on.backend, given);
+      if (time == 10)
+        things->release(); // and so it is made again
       if (time % 3 == 0)
         things->start_and_finish(on.backend, x.data(), width * sizeof(Number));
       else

@@ -5,6 +5,7 @@
 #include <patchfem/base/transport.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,9 @@ namespace PatchFEM
     using Destination = PatchFEM::Destination;
     const std::vector<Destination> &destinations() const { return to; }
 
+    /** The same in a list, one rank's behind the other's, on @p backend: made by the first who asks. */
+    const Array<int> &sent(const Backend &backend) const;
+
     /** Of which rank which ghosts are. */
     const std::vector<Source> &sources() const { return from; }
 
@@ -83,13 +87,17 @@ namespace PatchFEM
     void finish(const Backend &backend, void *values, std::size_t bytes) const;
     void start_and_finish(const Backend &backend, void *values, std::size_t bytes) const;
 
-    /** Collective: one over other lists, which outlive it, by the same Transport. */
+    /** Collective: gives back what they take; the next start() makes it anew. */
+    void release() const { made.clear(); }
+
+    /** Collective: one over other lists, which outlive it, by the same Transport; see there. */
     std::unique_ptr<Transport::Exchange> exchange(const Backend                  &backend,
                                                   const std::vector<Destination> &destinations,
                                                   const std::vector<Source>      &sources,
+                                                  const int                      *indices,
                                                   std::size_t                     bytes) const
     {
-      return transport(backend).exchange(destinations, sources, bytes);
+      return transport(backend).exchange(destinations, sources, indices, bytes);
     }
 
     /** Collective: values[i] on @p backend become their sums over all ranks, in their order; @p n at most 2. */
@@ -128,8 +136,9 @@ namespace PatchFEM
     std::vector<Source>                 from;
     std::vector<Destination>            to;
 
-    mutable std::vector<Carrier> carriers; ///< outlive what they made
-    mutable std::vector<Travel>  made;
+    mutable std::map<BackendKind, Array<int>> lists;    ///< of what is sent
+    mutable std::vector<Carrier>              carriers; ///< outlive what they made
+    mutable std::vector<Travel>               made;
 
   public:
     Partitioner(const Partitioner &)            = delete;

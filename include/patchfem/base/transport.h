@@ -27,6 +27,9 @@ namespace PatchFEM
     int rank, begin, end;
   };
 
+  /** The indices of @p destinations, one's behind the other's. */
+  std::vector<int> list_of(const std::vector<Destination> &destinations);
+
   /**
    * How what ranks have on a back end gets to others: for a Partitioner, which knows what goes where. What sends, sums or
    * makes an exchange is collective: all ranks do so in the same order.
@@ -69,11 +72,12 @@ namespace PatchFEM
     };
 
     /**
-     * Of things of @p bytes each, a multiple of 4. Either all @p destinations have indices or none has. The lists outlive
-     * it.
+     * Of things of @p bytes each, a multiple of 4. Either all @p destinations have indices, which are @p indices on the
+     * back end as list_of() gives them, or none has and that is null. The lists outlive it.
      */
     virtual std::unique_ptr<Exchange> exchange(const std::vector<Destination> &destinations,
                                                const std::vector<Source>      &sources,
+                                               const int                      *indices,
                                                std::size_t                     bytes) const = 0;
   };
 

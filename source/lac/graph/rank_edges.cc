@@ -30,7 +30,7 @@ namespace PatchFEM::rank_edges
     std::vector<std::int64_t> ghosts;
     for (int g = n; g < nodes.n_local(); ++g)
       ghosts.push_back(nodes.global(g));
-    std::vector<int> numbers(n, -1); // of other ranks' aggregates, here
+    std::vector<int> numbers; // of other ranks' aggregates, here
     for (const std::int64_t other : edges.others)
     {
       const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), other);
@@ -43,12 +43,12 @@ namespace PatchFEM::rank_edges
     choose(place, [&](auto where) {
       const auto n_edges = static_cast<std::int64_t>(from.size());
       of_ranks::mark(where, n_edges, from, n, used);
-      of_ranks::renumber(where, place, n_edges, there.data(), from.data(), to.data());
+      of_ranks::renumber(where, place, n_edges, n, there.data(), from.data(), to.data());
     });
     nodes.communicator().each([&] {
       const std::vector<int> is_used = used.to_vector();
       for (std::size_t k = 0; k < is_used.size(); ++k)
-        require(is_used[k] == 0 || numbers[n + k] >= 0, "A coarse matrix lacks neighbours of its graph.");
+        require(is_used[k] == 0 || numbers[k] >= 0, "A coarse matrix lacks neighbours of its graph.");
     });
     Array<std::int64_t> offsets;
     Array<int>          weights;

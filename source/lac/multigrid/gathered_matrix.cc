@@ -65,6 +65,7 @@ namespace PatchFEM
       for (int i = 0; i < end - begin; ++i)
         others.push_back({rank, i});
     }
+    sent.copy_from(place, list_of(destinations));
     travel.reset();
 
     everything = std::make_shared<const Partitioner>(nodes.shared_communicator(), nodes.n_owned(), std::move(others));
@@ -88,7 +89,7 @@ namespace PatchFEM
     Array<Number>     of_others(place, sources.empty() ? 0 : sources.back().end * size);
     choose(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
     if (travel == nullptr)
-      travel = everything->exchange(place, destinations, sources, sizeof(Number) * size);
+      travel = everything->exchange(place, destinations, sources, sent.data(), sizeof(Number) * size);
     everything->communicator().look();
     travel->run(own.data(), of_others.data());
     choose(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
 
-#include "base/device_transports.h"
 #include "kernels/run.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace PatchFEM
 {
@@ -42,10 +40,9 @@ namespace PatchFEM
     std::sort(more.begin(), more.end());
     more.erase(std::unique(more.begin(), more.end()), more.end());
     others = std::move(more);
-    std::vector<int> numbers(n_own() + before.size());
-    std::iota(numbers.begin(), numbers.begin() + n_own(), 0);
-    for (std::size_t i = 0; i < before.size(); ++i)
-      numbers[n_own() + i] = local(before[i]);
+    std::vector<int> numbers;
+    for (const std::int64_t other : before)
+      numbers.push_back(local(other));
     return numbers;
   }
 
@@ -69,22 +66,35 @@ namespace PatchFEM
     return result;
   }
 
-  CompressedPattern
-  renumbered(const CompressedPattern &pattern, const int n_rows, const Array<int> &numbers, const int n_columns)
+  CompressedPattern renumbered(const CompressedPattern &pattern,
+                               const int                n_rows,
+                               const std::int64_t       n_blocks,
+                               const int                first,
+                               const Array<int>        &numbers,
+                               const int                n_columns)
   {
-    const Backend     &place = pattern.offsets.backend();
-    const std::int64_t n     = n_rows < pattern.n_rows ? pattern.offsets.read(n_rows) : pattern.columns.size();
-    CompressedPattern  result;
+    const Backend    &place = pattern.offsets.backend();
+    CompressedPattern result;
     result.n_rows    = n_rows;
     result.n_columns = n_columns;
     result.width     = pattern.width;
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
     memory::copy(place, result.offsets.data(), place, pattern.offsets.data(), result.offsets.memory_consumption());
-    result.columns.reinit(place, n);
+    result.columns.reinit(place, n_blocks);
     choose(place, [&](auto where) {
-      of_ranks::renumber(where, place, n, numbers.data(), pattern.columns.data(), result.columns.data());
+      of_ranks::renumber(where, place, n_blocks, first, numbers.data(), pattern.columns.data(), result.columns.data());
     });
     return result;
+  }
+
+  void renumber(CompressedPattern &pattern, const int first, const Array<int> &numbers, const int n_columns)
+  {
+    int *const columns = pattern.columns.data();
+    choose(pattern.columns.backend(), [&](auto where) {
+      of_ranks::renumber(where, pattern.columns.backend(), static_cast<std::int64_t>(pattern.columns.size()), first,
+                         numbers.data(), columns, columns);
+    });
+    pattern.n_columns = n_columns;
   }
 
   Array<int> GhostRows::append(const Partitioner &nodes, CoarseNumbers &numbers, CompressedPattern &pattern)
@@ -94,12 +104,12 @@ namespace PatchFEM
     std::vector<int> end_of_rank;
     for (const Destination &to : nodes.destinations())
       end_of_rank.push_back(to.size() + (end_of_rank.empty() ? 0 : end_of_rank.back()));
-    rows.copy_from(place, list_of(nodes.destinations()));
     Array<int> lengths(place, nodes.n_local());
     choose(place, [&](auto where) { of_ranks::row_lengths(where, pattern, lengths.data()); });
     nodes.start_and_finish(place, lengths.data(), sizeof(int));
-    of_ranks::SentRows sent =
-        choose(place, [&](auto where) { return of_ranks::read_rows(where, pattern, rows, end_of_rank, numbers.n()); });
+    of_ranks::SentRows sent = choose(place, [&](auto where) {
+      return of_ranks::read_rows(where, pattern, nodes.sent(place), end_of_rank, numbers.n());
+    });
 
     // To each rank: how many blocks, no fewer than the longest row has, and the names of columns.
     std::map<int, std::vector<std::int64_t>> named;
@@ -135,7 +145,7 @@ namespace PatchFEM
       n_received += n_blocks;
     }
     Array<int> received(place, n_received);
-    const auto exchange = nodes.exchange(place, destinations, sources, sizeof(int)); // until all of it has run
+    const auto exchange = nodes.exchange(place, destinations, sources, nullptr, sizeof(int)); // until all of it has run
     nodes.communicator().look();
     exchange->run(sent.places.data(), received.data());
 
@@ -143,11 +153,11 @@ namespace PatchFEM
     for (std::int64_t &name : all_named)
       name = numbers.local(name);
     const Array<int> local(place, std::vector<int>(all_named.begin(), all_named.end()));
-    n_sent = static_cast<std::int64_t>(sent.places.size());
-    starts = std::move(sent.starts);
-    n_own  = static_cast<std::int64_t>(pattern.columns.size());
+    n_sent     = static_cast<std::int64_t>(sent.places.size());
+    starts     = std::move(sent.starts);
+    own_blocks = static_cast<std::int64_t>(pattern.columns.size());
     places.reinit(place, received.size());
-    Array<int>          all_columns(place, n_own + received.size());
+    Array<int>          all_columns(place, own_blocks + received.size());
     Array<std::int64_t> all_offsets(place, std::size_t(nodes.n_local()) + 1);
     if (n_owned > 0)
       memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), n_owned * sizeof(std::int64_t));
@@ -156,13 +166,14 @@ namespace PatchFEM
       for (const Source &source : sources)
       {
         int *const columns = received.data() + source.begin;
-        of_ranks::renumber(where, place, source.end - source.begin, of_rank, columns, columns);
+        of_ranks::renumber(where, place, source.end - source.begin, 0, of_rank, columns, columns);
         of_rank += named[source.rank].size() - 2;
       }
-      of_ranks::renumber(where, place, n_own, new_numbers.data(), pattern.columns.data(), all_columns.data());
+      of_ranks::renumber(where, place, own_blocks, numbers.n_own(), new_numbers.data(), pattern.columns.data(),
+                         all_columns.data());
       const Array<std::int64_t> of_ghosts = of_ranks::row_starts(
-          where, place, nodes.n_ghosts(), lengths.data() + n_owned, n_own, all_offsets.data() + n_owned);
-      of_ranks::sort_rows(where, of_ghosts, received, places, all_columns.data() + n_own);
+          where, place, nodes.n_ghosts(), lengths.data() + n_owned, own_blocks, all_offsets.data() + n_owned);
+      of_ranks::sort_rows(where, of_ghosts, received, places, all_columns.data() + own_blocks);
     });
     pattern.n_rows    = nodes.n_local();
     pattern.n_columns = numbers.n();
@@ -183,18 +194,18 @@ namespace PatchFEM
     const int           size  = n_c * n_m;
     const std::size_t   bytes = size * sizeof(Number);
     const Array<Number> sent  = choose(place, [&](auto where) {
-      return of_ranks::read_values(where, pattern, begin, rows, starts, n_sent, size, values);
+      return of_ranks::read_values(where, pattern, begin, nodes.sent(place), starts, n_sent, size, values);
     });
     Array<Number>       received(place, places.size() * size);
     if (travel == nullptr || bytes != block_bytes)
-      travel = nodes.exchange(place, destinations, sources, bytes);
+      travel = nodes.exchange(place, destinations, sources, nullptr, bytes);
     block_bytes = bytes;
     nodes.communicator().look();
     travel->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
     choose(place, [&](auto where) {
       of_ranks::place_values(where, pattern, nodes.n_owned(), places, n_c, n_m, received,
-                             values + (n_own - before) * size);
+                             values + (own_blocks - before) * size);
     });
   }
 

@@ -34,7 +34,10 @@ namespace PatchFEM
     /** One of another rank as its owner knows it. */
     Partitioner::Ghost ghost(int local) const;
 
-    /** @p more, in any order and more than once, are known too; those below 0 are none. [old number], the new ones. */
+    /**
+     * @p more, in any order and more than once, are known too; those below 0 are none. [k], the new number of what was
+     * n_own() + k.
+     */
     std::vector<int> add(std::vector<std::int64_t> more);
 
   private:
@@ -50,8 +53,19 @@ namespace PatchFEM
   Array<int>
   aggregates_with_ghosts(const Backend &place, const Partitioner &nodes, const Array<int> &own, CoarseNumbers &numbers);
 
-  /** The first @p n_rows rows of @p pattern with @p numbers for its columns, which ascend with them, of @p n_columns. */
-  CompressedPattern renumbered(const CompressedPattern &pattern, int n_rows, const Array<int> &numbers, int n_columns);
+  /**
+   * The first @p n_rows rows of @p pattern, of @p n_blocks blocks, whose columns from @p first on become @p numbers, which
+   * ascend with them, of @p n_columns.
+   */
+  CompressedPattern renumbered(const CompressedPattern &pattern,
+                               int                      n_rows,
+                               std::int64_t             n_blocks,
+                               int                      first,
+                               const Array<int>        &numbers,
+                               int                      n_columns);
+
+  /** The same of all rows, in place. */
+  void renumber(CompressedPattern &pattern, int first, const Array<int> &numbers, int n_columns);
 
   /**
    * Rows of a matrix of blocks, one for each fine node, whose columns are coarse nodes: behind those of the nodes that a
@@ -66,6 +80,9 @@ namespace PatchFEM
     /** The first owned node whose row has entries and goes to others; their number if there is none. */
     int first() const { return first_row; }
 
+    /** Blocks of rows of owned nodes. */
+    std::int64_t n_own() const { return own_blocks; }
+
     /**
      * Collective: their values. @p values are those of rows of @p pattern from @p begin on, at most first(), in scalar
      * rows (see kernels/coarsening.h) of blocks of n_c x n_m.
@@ -76,18 +93,17 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(rows, starts, places) + (travel != nullptr ? travel->memory_consumption() : 0);
+      return memory_consumption_of(starts, places) + (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
   private:
-    int                      first_row = 0;
-    std::int64_t             n_own     = 0; ///< blocks of owned rows
-    std::int64_t             n_sent    = 0; ///< blocks that go to others
-    Array<int>               rows;          ///< that go to others, by destination
-    Array<std::int64_t>      starts;        ///< of these, in blocks, one behind the other
-    Array<int>               places;        ///< of each block that comes, in its row here
-    std::vector<Destination> destinations;  ///< of blocks, in the order of starts
-    std::vector<Source>      sources;       ///< of blocks as they come
+    int                      first_row  = 0;
+    std::int64_t             own_blocks = 0; ///< of owned rows
+    std::int64_t             n_sent     = 0; ///< blocks that go to others
+    Array<std::int64_t>      starts;         ///< of the rows that go to others, in blocks, one behind the other
+    Array<int>               places;         ///< of each block that comes, in its row here
+    std::vector<Destination> destinations;   ///< of blocks, in the order of starts
+    std::vector<Source>      sources;        ///< of blocks as they come
 
     mutable std::unique_ptr<Transport::Exchange> travel;          ///< of blocks of the size that was the last
     mutable std::size_t                          block_bytes = 0; ///< that size
@@ -216,9 +232,9 @@ namespace PatchFEM
     template <typename Where>
     void set_rows(Where, const int *rows, int first, int size, const Array<double> &from, Array<double> &values);
 
-    /** to[i] = numbers[from[i]], i < n, unless that is below 0 */
+    /** to[i] = numbers[from[i] - first], i < n, or from[i] where that is below @p first */
     template <typename Where>
-    void renumber(Where, const Backend &place, std::int64_t n, const int *numbers, const int *from, int *to);
+    void renumber(Where, const Backend &place, std::int64_t n, int first, const int *numbers, const int *from, int *to);
 
     /** used[c - first] = 1 for the first @p n columns c that are not below @p first. */
     template <typename Where>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "of_ranks.h"
 
-#include "base/device_transports.h"
 #include "kernels/run.h"
 
 #include <type_traits>
@@ -18,12 +17,13 @@ namespace PatchFEM
     const Backend &place     = aggregate_of_node.backend();
     int *const     of_ghosts = aggregate_of_node.data() + nodes.n_owned();
     choose(place, [&](auto where) {
-      PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), new_numbers.data(), of_ghosts, of_ghosts);
+      PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), numbers.n_own(), new_numbers.data(), of_ghosts,
+                                   of_ghosts);
     });
   }
 
   std::vector<int> OfRanks::used_numbers(const CoarseNumbers             &numbers,
-                                         const int                        n_rows,
+                                         const std::int64_t               n_blocks,
                                          const CompressedPattern         &P,
                                          const CompressedPattern         &C,
                                          std::vector<Partitioner::Ghost> &ghosts)
@@ -32,19 +32,17 @@ namespace PatchFEM
     Array<int> used(P.columns.backend(), numbers.n() - n_own);
     used.set_zero();
     choose(used.backend(), [&](auto where) {
-      PatchFEM::of_ranks::mark(where, P.offsets.read(n_rows), P.columns, n_own, used);
+      PatchFEM::of_ranks::mark(where, n_blocks, P.columns, n_own, used);
       PatchFEM::of_ranks::mark(where, static_cast<std::int64_t>(C.columns.size()), C.columns, n_own, used);
     });
-    const std::vector<int> is_used = used.to_vector();
-    std::vector<int>       result(numbers.n(), -1);
-    for (int i = 0; i < numbers.n(); ++i)
-      if (i < n_own)
-        result[i] = i;
-      else if (is_used[i - n_own] != 0)
-      {
-        result[i] = n_own + static_cast<int>(ghosts.size());
-        ghosts.push_back(numbers.ghost(i));
-      }
+    std::vector<int> result = used.to_vector();
+    for (std::size_t k = 0; k < result.size(); ++k)
+    {
+      const bool is_used = result[k] != 0;
+      result[k]          = is_used ? n_own + static_cast<int>(ghosts.size()) : -1;
+      if (is_used)
+        ghosts.push_back(numbers.ghost(n_own + static_cast<int>(k)));
+    }
     return result;
   }
 
@@ -80,12 +78,12 @@ namespace PatchFEM
     {
       for (const Destination &to : nodes.destinations())
         destinations.push_back({to.rank, {}, to.size()});
-      given.copy_from(place, list_of(nodes.destinations()));
-      travel = nodes.exchange(place, destinations, nodes.sources(), size * sizeof(double));
+      travel = nodes.exchange(place, destinations, nodes.sources(), nullptr, size * sizeof(double));
     }
     Array<double> received(place, nodes.n_ghosts() * size), result(place, n_numbers * size);
     const auto    sent = choose(place, [&](auto where) {
-      return PatchFEM::of_ranks::of_aggregates(where, given, aggregate_of_node, static_cast<int>(size), own);
+      return PatchFEM::of_ranks::of_aggregates(where, nodes.sent(place), aggregate_of_node, static_cast<int>(size),
+                                                  own);
     });
     nodes.communicator().look();
     travel->run(sent.data(), received.data());

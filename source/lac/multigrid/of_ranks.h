@@ -19,12 +19,15 @@ namespace PatchFEM
     /** Collective: aggregate_of_node on @p place, and numbers for the aggregates of ghosts. */
     void know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates);
 
-    /** What has become of numbers; those of this rank's aggregates remain. */
+    /** What has become of numbers, as CoarseNumbers::add() says it. */
     void renumber(const Partitioner &nodes, const Array<int> &new_numbers);
 
-    /** [number], the one among those used in the first @p n_rows of @p P and in @p C, which are @p ghosts; else -1. */
+    /**
+     * [k], of number n_own() + k the one among those, @p ghosts, that the first @p n_blocks blocks of @p P and @p C have for
+     * columns; else -1.
+     */
     static std::vector<int> used_numbers(const CoarseNumbers             &numbers,
-                                         int                              n_rows,
+                                         std::int64_t                     n_blocks,
                                          const CompressedPattern         &P,
                                          const CompressedPattern         &C,
                                          std::vector<Partitioner::Ghost> &ghosts);
@@ -43,13 +46,12 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product, given) +
+      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product) +
              (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
   private:
     // Of modes: the nodes that go to others, in the order of these.
-    mutable Array<int>                           given;
     mutable std::vector<Destination>             destinations;
     mutable std::unique_ptr<Transport::Exchange> travel;
   };

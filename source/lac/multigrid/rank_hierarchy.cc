@@ -166,9 +166,11 @@ namespace PatchFEM
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
     other.whole.release_values(); // which, with all of this, gives memory back
+    other.whole.nodes()->release();
     for (auto &from : other.levels)
     {
       from->coarsening.release_values();
+      from->coarsening.coarse_matrix().partitioner()->release();
       from->smoother.reset();
       from->diagonal = {};
       from->r        = {};

@@ -253,10 +253,17 @@ namespace PatchFEM::of_ranks
   }
 
   template <>
-  void renumber(
-      Here, const Backend &place, const std::int64_t n, const int *const numbers, const int *const from, int *const to)
+  void renumber(Here,
+                const Backend     &place,
+                const std::int64_t n,
+                const int          first,
+                const int *const   numbers,
+                const int *const   from,
+                int *const         to)
   {
-    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = from[i] < 0 ? from[i] : numbers[from[i]]; });
+    for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      to[i] = from[i] < first ? from[i] : numbers[from[i] - first];
+    });
   }
 
   /** One thread for each column: rows are short, and how many are smaller says where it belongs. */

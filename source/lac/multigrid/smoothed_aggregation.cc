@@ -191,15 +191,19 @@ namespace PatchFEM
     // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
     const Partitioner &nodes = *A.partitioner();
     nodes.communicator().each(check);
+    const std::int64_t              n_blocks = of_ranks->rows_of_P.n_own();
     std::vector<Partitioner::Ghost> ghosts;
-    const Array<int>                final_numbers(
-                       place, OfRanks::used_numbers(of_ranks->numbers, nodes.n_owned(), P_pattern, pattern, ghosts));
-    const int  n_columns = pattern.n_rows + static_cast<int>(ghosts.size());
+    const Array<int>                final_numbers(place,
+                                                  OfRanks::used_numbers(of_ranks->numbers, n_blocks, P_pattern, pattern, ghosts));
+    const int  n_own = of_ranks->numbers.n_own(), n_columns = n_own + static_cast<int>(ghosts.size());
     const auto coarse_nodes =
         std::make_shared<const Partitioner>(nodes.shared_communicator(), pattern.n_rows, std::move(ghosts));
-    P.reinit(place, renumbered(P_pattern, nodes.n_owned(), final_numbers, n_columns).view(), n_components, n_modes);
+    P.reinit(place, renumbered(P_pattern, nodes.n_owned(), n_blocks, n_own, final_numbers, n_columns).view(),
+             n_components, n_modes);
     P_size = P.n_stored_elements();
-    coarse.reinit(place, renumbered(pattern, pattern.n_rows, final_numbers, n_columns).view(), n_modes, n_modes);
+    coarse.reinit(place,
+                  renumbered(pattern, pattern.n_rows, pattern.columns.size(), n_own, final_numbers, n_columns).view(),
+                  n_modes, n_modes);
     P.set_partitioner(coarse_nodes);
     coarse.set_partitioner(coarse_nodes);
   }
@@ -232,7 +236,7 @@ namespace PatchFEM
     plan_products_of_ranks(A, n_modes, !folded, [&](const Array<int> &new_numbers) {
       of_ranks->renumber(nodes, new_numbers);
       if (folded)
-        whole_pattern = renumbered(whole_pattern, n_nodes, new_numbers, numbers.n());
+        PatchFEM::renumber(whole_pattern, numbers.n_own(), new_numbers, numbers.n());
     });
   }
 
@@ -256,7 +260,7 @@ namespace PatchFEM
     const Array<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
     n_in_stretches               = std::min(n_in_stretches, of_ranks->rows_of_product.first());
     renumber(new_numbers);
-    P_pattern = renumbered(P_pattern, P_pattern.n_rows, new_numbers, numbers.n());
+    PatchFEM::renumber(P_pattern, numbers.n_own(), new_numbers, numbers.n());
     {
       CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       transposed.n_rows            = numbers.n_own(); // those of others are behind

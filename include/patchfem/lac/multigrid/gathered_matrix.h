@@ -18,6 +18,7 @@ namespace PatchFEM
       std::int64_t                       first = 0;   ///< block of this rank among all
       std::vector<Destination>           destinations;
       std::vector<Source>                sources;
+      Array<int>                         sent; ///< to destinations, of own blocks
     };
   } // namespace internal
 
@@ -55,7 +56,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(whole, own_offsets, places, offsets) +
+      return memory_consumption_of(whole, own_offsets, places, offsets, sent) +
              (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
