@@ -217,9 +217,10 @@ namespace PatchFEM
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
                                            {points.data(), n_coordinates, width});
       });
+    AggregateLists lists(copy(next.aggregate_of_node()), copy(next.aggregate_offsets()), copy(next.permutation()));
     edges_across.emplace_back();
     if (ranks != nullptr)
-      edges_across.back() = rank_edges::between_aggregates(*ranks, across, crossed.couplings_across, next);
+      edges_across.back() = rank_edges::between_aggregates(*ranks, across, crossed.couplings_across, next, lists);
     couplings.emplace_back();
     if (jumps)
       couplings.back() = choose(A.backend(), [&](auto where) {
@@ -227,14 +228,12 @@ namespace PatchFEM
                                                      next.permutation(), next.aggregate_of_node(),
                                                      next.aggregate_graph());
       });
+    if (parameters.patches)
+      lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
     aggregations.push_back(std::move(next));
-    const Aggregation &made = aggregations.back();
-    AggregateLists     lists(copy(made.aggregate_of_node()), copy(made.aggregate_offsets()), copy(made.permutation()));
     lists.set_jumps(any_jumps);
     if (along_short_edges)
       lists.set_short_edges(std::move(strong), std::move(strong_across));
-    if (parameters.patches)
-      lists.set_patches(copy(made.patch_offsets()), copy(made.permutation()));
     return lists;
   }
 

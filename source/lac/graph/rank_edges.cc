@@ -80,11 +80,13 @@ namespace PatchFEM::rank_edges
   AggregateEdges between_aggregates(const Partitioner   &nodes,
                                     const Adjacency     &across,
                                     const Array<double> &couplings,
-                                    const Aggregation   &aggregates)
+                                    const Aggregation   &aggregates,
+                                    AggregateLists      &lists)
   {
-    const Backend   &place = across.backend();
-    CoarseNumbers    numbers(nodes.communicator(), aggregates.n_aggregates());
-    const Array<int> all = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
+    const Backend   &place   = across.backend();
+    const auto       known   = std::make_shared<CoarseNumbers>(nodes.communicator(), aggregates.n_aggregates());
+    CoarseNumbers   &numbers = *known;
+    const Array<int> all     = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
     AggregateEdges   result;
     choose(place, [&](auto where) {
       result.graph = graph_tools::between_groups(where, across, aggregates.aggregate_offsets(),
@@ -94,6 +96,10 @@ namespace PatchFEM::rank_edges
             where, across, couplings, aggregates.aggregate_offsets(), aggregates.permutation(), all, result.graph);
     });
     result.others = numbers.of_others();
+    Array<int> of_ghosts(place, nodes.n_ghosts());
+    if (!of_ghosts.empty())
+      memory::copy(place, of_ghosts.data(), place, all.data() + nodes.n_owned(), of_ghosts.memory_consumption());
+    lists.set_ghosts(known, std::move(of_ghosts));
     return result;
   }
 

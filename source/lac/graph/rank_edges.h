@@ -19,12 +19,13 @@ namespace PatchFEM::rank_edges
 
   /**
    * Those of the graph of @p aggregates, which weigh what the edges @p across between their nodes do, and couple what
-   * these do if @p couplings of them are known.
+   * these do if @p couplings of them are known. @p lists learn what aggregates ghosts have.
    */
   AggregateEdges between_aggregates(const Partitioner   &nodes,
                                     const Adjacency     &across,
                                     const Array<double> &couplings,
-                                    const Aggregation   &aggregates);
+                                    const Aggregation   &aggregates,
+                                    AggregateLists      &lists);
 
   /**
    * find_short_edges() of the graph that @p own and @p across are together; all ranks find some or none does. @p points

@@ -7,9 +7,23 @@
 
 namespace PatchFEM
 {
-  void OfRanks::know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates)
+  OfRanks::OfRanks(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates)
+      : numbers(aggregates.numbers() != nullptr ? *aggregates.numbers()
+                                                : CoarseNumbers(nodes.communicator(), aggregates.n_aggregates()))
   {
-    aggregate_of_node = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
+    if (aggregates.numbers() == nullptr)
+    {
+      aggregate_of_node = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
+      return;
+    }
+    aggregate_of_node.reinit(place, nodes.n_local());
+    int *to = aggregate_of_node.data();
+    for (const Array<int> *part : {&aggregates.aggregate_of_node(), &aggregates.aggregate_of_ghost()})
+    {
+      if (!part->empty())
+        memory::copy(place, to, part->backend(), part->data(), part->memory_consumption());
+      to += part->size();
+    }
   }
 
   void OfRanks::renumber(const Partitioner &nodes, const Array<int> &new_numbers)

@@ -10,14 +10,15 @@ namespace PatchFEM
   class OfRanks
   {
   public:
-    OfRanks(const Communicator &ranks, const int n_aggregates) : numbers(ranks, n_aggregates) {}
+    /** Collective: of @p n coarse nodes here, and no others. */
+    OfRanks(const Communicator &ranks, const int n) : numbers(ranks, n) {}
+
+    /** Collective: with aggregate_of_node on @p place, and numbers for the aggregates of ghosts. */
+    OfRanks(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates);
 
     CoarseNumbers numbers;
     Array<int>    aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
     GhostRows     rows_of_P, rows_of_product;
-
-    /** Collective: aggregate_of_node on @p place, and numbers for the aggregates of ghosts. */
-    void know_aggregates(const Backend &place, const Partitioner &nodes, const AggregateLists &aggregates);
 
     /** What has become of numbers, as CoarseNumbers::add() says it. */
     void renumber(const Partitioner &nodes, const Array<int> &new_numbers);

@@ -215,11 +215,10 @@ namespace PatchFEM
   {
     const Backend     &place   = A.backend();
     const Partitioner &nodes   = *A.partitioner();
-    const int          n_nodes = nodes.n_owned(), n_aggregates = aggregates.n_aggregates();
-    const bool         folded = aggregates.stretched();
-    of_ranks                  = std::make_shared<OfRanks>(nodes.communicator(), n_aggregates);
-    CoarseNumbers &numbers    = of_ranks->numbers;
-    of_ranks->know_aggregates(place, nodes, aggregates);
+    const int          n_nodes = nodes.n_owned();
+    const bool         folded  = aggregates.stretched();
+    of_ranks                   = std::make_shared<OfRanks>(place, nodes, aggregates);
+    CoarseNumbers &numbers     = of_ranks->numbers;
 
     // Patterns; the columns of each know more coarse nodes of others than the ones before.
     const int *aggregate = of_ranks->aggregate_of_node.data();

@@ -3,11 +3,14 @@
 
 #include <patchfem/lac/graph/adjacency.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace PatchFEM
 {
+  class CoarseNumbers;
+
   /** A partition of some of the nodes of a level into aggregates, each of which is a node of the next level. */
   class AggregateLists
   {
@@ -56,6 +59,18 @@ namespace PatchFEM
     void set_jumps(const bool jumps) { coefficient_jumps = jumps; }
     bool has_jumps() const { return coefficient_jumps; }
 
+    /**
+     * Of several ranks whose aggregates know those of ghosts: their @p numbers on this rank, and of each ghost that of its
+     * aggregate, -1 where none. Without them they are found when they are needed.
+     */
+    void set_ghosts(std::shared_ptr<const CoarseNumbers> numbers, Array<int> &&aggregate_of_ghost)
+    {
+      numbers_of_ranks = std::move(numbers);
+      of_ghost         = std::move(aggregate_of_ghost);
+    }
+    const CoarseNumbers *numbers() const { return numbers_of_ranks.get(); } ///< null without them
+    const Array<int>    &aggregate_of_ghost() const { return of_ghost; }
+
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
     /** [aggregate + 1], and nodes by aggregate, ascending in each */
@@ -64,12 +79,15 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(edges, edges_across, of_node, offsets, nodes, offsets_of_patches, nodes_of_patches);
+      return memory_consumption_of(edges, edges_across, of_node, of_ghost, offsets, nodes, offsets_of_patches,
+                                   nodes_of_patches);
     }
 
   private:
-    Array<int> of_node, offsets, nodes, offsets_of_patches, nodes_of_patches;
+    Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
     bool       coefficient_jumps = false;
+
+    std::shared_ptr<const CoarseNumbers> numbers_of_ranks;
   };
 } // namespace PatchFEM
