@@ -141,6 +141,7 @@ namespace PatchFEM::kernels
     SlicedEllpackView<Number> C;
     int                       P_width, AP_width, C_width; ///< of rows, at most
     int                       first_whole;                ///< rows of A P from here on are needed whole, by other ranks
+    const int                *is_whole;                   ///< [row], if not nullptr: not 0 of those that are, instead
   };
 
   /** What P = (I - omega D^-1 A) Q is made of beside A; all is memory of the back end. */
@@ -464,7 +465,7 @@ namespace PatchFEM::kernels
       {
         const std::int64_t first = view.P.row_offsets[i];
         this->result             = block_row(view.AP, i, rows.first, this->n_c(), this->n_m());
-        if (i >= view.first_whole)
+        if (view.is_whole != nullptr ? view.is_whole[i] != 0 : i >= view.first_whole)
           return;
         this->begin = first == view.P.row_offsets[i + 1]
                           ? this->result.n_blocks

@@ -151,6 +151,53 @@ TEST_P(RankStepsTest, NumbersOfOthersChange)
   EXPECT_EQ(result.to_vector(), expected);
 }
 
+TEST_P(RankStepsTest, ValuesOfSentRowsAreReadAndPlaced)
+{
+  // Of rows 1, 2, 3, of two numbers a block, 3, 2 and 1 go to others: 3 has no block.
+  const CompressedPattern pattern = pattern_of(backend(), {{0, 3}, {1}, {1, 2}, {}}, 5);
+  const Array<float>      values(backend(), std::vector<float>{10.f, 11.f, 20.f, 21.f, 22.f, 23.f});
+  const Array<float>      sent = choose(backend(), [&](auto where) {
+    return of_ranks::read_values(where, pattern, 1, integers(backend(), {3, 2, 1}),
+                                      Array<std::int64_t>(backend(), std::vector<std::int64_t>{0, 0, 2, 3}), 3, 2,
+                                      values.data());
+  });
+  EXPECT_EQ(sent.to_vector(), (std::vector<float>{20.f, 21.f, 22.f, 23.f, 10.f, 11.f}));
+
+  // Ghosts are rows 1 to 3; blocks of 2 x 1 in scalar rows, of which those of row 2 come in the reverse order.
+  const Array<float> received(backend(), std::vector<float>{10.f, 11.f, 20.f, 21.f, 22.f, 23.f});
+  Array<float>       placed(backend(), std::vector<float>(6, -1.f));
+  choose(backend(), [&](auto where) {
+    of_ranks::place_values(where, pattern, 1, integers(backend(), {0, 1, 0}), 2, 1, received, placed.data());
+  });
+  EXPECT_EQ(placed.to_vector(), (std::vector<float>{10.f, 11.f, 21.f, 20.f, 23.f, 22.f}));
+
+  // Rows of up to 69 blocks of 18 numbers, half of which go: their values are their places.
+  std::mt19937                  random(2);
+  std::vector<std::vector<int>> many(2000);
+  std::vector<int>              going;
+  std::vector<std::int64_t>     starts(1, 0), first(1, 0);
+  for (std::size_t i = 0; i < many.size(); ++i)
+  {
+    many[i].resize(random() % 70);
+    first.push_back(first.back() + static_cast<std::int64_t>(many[i].size()));
+    if (i % 2 == 0)
+      continue;
+    going.push_back(static_cast<int>(i));
+    starts.push_back(starts.back() + static_cast<std::int64_t>(many[i].size()));
+  }
+  std::vector<double> numbers(first.back() * 18), expected;
+  std::iota(numbers.begin(), numbers.end(), 0.);
+  for (const int i : going)
+    expected.insert(expected.end(), numbers.begin() + first[i] * 18, numbers.begin() + first[i + 1] * 18);
+  const CompressedPattern rows = pattern_of(backend(), many, 1);
+  const Array<double>     all(backend(), numbers);
+  const Array<double>     read = choose(backend(), [&](auto where) {
+    return of_ranks::read_values(where, rows, 0, integers(backend(), going), Array<std::int64_t>(backend(), starts),
+                                     starts.back(), 18, all.data());
+  });
+  EXPECT_EQ(read.to_vector(), expected);
+}
+
 TEST_P(RankStepsTest, RowsStartBehindOthers)
 {
   const CompressedPattern pattern = pattern_of(backend(), {{0, 7}, {}, {1, 3, 5}}, 8);

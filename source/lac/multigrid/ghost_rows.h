@@ -149,7 +149,7 @@ namespace PatchFEM
     Array<std::int64_t>
     row_starts(Where, const Backend &place, int n, const int *lengths, std::int64_t first, std::int64_t *there);
 
-    /** The values of @p n_blocks blocks of @p rows, @p values those of rows from @p begin on, of @p size numbers a block. */
+    /** The values of @p rows, @p values those of rows from @p begin on, of @p n_blocks blocks of @p size numbers. */
     template <typename Number, typename Where>
     Array<Number> read_values(Where,
                               const CompressedPattern   &pattern,

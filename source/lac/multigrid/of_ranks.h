@@ -18,6 +18,7 @@ namespace PatchFEM
 
     CoarseNumbers numbers;
     Array<int>    aggregate_of_node; ///< [node here], as columns of the patterns of P, A P and the coarse matrix; or -1
+    Array<int>    is_sent; ///< [owned node], not 0 where its row of A P goes to others; empty where that is by_rows
     GhostRows     rows_of_P, rows_of_product;
 
     /** What has become of numbers, as CoarseNumbers::add() says it. */
@@ -47,7 +48,7 @@ namespace PatchFEM
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(aggregate_of_node, rows_of_P, rows_of_product) +
+      return memory_consumption_of(aggregate_of_node, is_sent, rows_of_P, rows_of_product) +
              (travel != nullptr ? travel->memory_consumption() : 0);
     }
 

@@ -104,7 +104,16 @@ namespace PatchFEM::of_ranks
     return result;
   }
 
-  /** One thread for each block's worth of numbers, neighbours in neighbouring ones. */
+  namespace
+  {
+    /// Threads for a row: on a device they read and write its numbers side by side.
+#if defined(__CUDACC__)
+    constexpr int lanes = 32;
+#else
+    constexpr int lanes = 1;
+#endif
+  } // namespace
+
   template <typename Number, typename Where>
   Array<Number> read_values(Where,
                             const CompressedPattern   &pattern,
@@ -115,20 +124,17 @@ namespace PatchFEM::of_ranks
                             const int                  size,
                             const Number              *values)
   {
-    const Backend     &place  = rows.backend();
-    const std::int64_t n_rows = static_cast<std::int64_t>(rows.size());
-    Array<Number>      result(place, n_blocks * size);
-    for_all(place, n_blocks * size,
+    Array<Number> result(rows.backend(), n_blocks * size);
+    for_all(rows.backend(), static_cast<std::int64_t>(rows.size()) * lanes,
             [=, offsets = pattern.offsets.data(), rows = rows.data(), starts = starts.data(),
-             result = result.data()] PATCHFEM_DEVICE(const std::int64_t e) {
-              const std::int64_t block = e / size;
-              const std::int64_t k     = kernels::lower_bound(starts, starts + n_rows, block + 1) - starts - 1;
-              result[e]                = values[(offsets[rows[k]] - offsets[begin] - starts[k]) * size + e];
+             result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const std::int64_t k = i / lanes, from = (offsets[rows[k]] - offsets[begin] - starts[k]) * size;
+              for (std::int64_t e = starts[k] * size + i % lanes; e < starts[k + 1] * size; e += lanes)
+                result[e] = values[from + e];
             });
     return result;
   }
 
-  /** One thread for each number that comes. */
   template <typename Number, typename Where>
   void place_values(Where,
                     const CompressedPattern &pattern,
@@ -139,16 +145,18 @@ namespace PatchFEM::of_ranks
                     const Array<Number>     &received,
                     Number                  *values)
   {
-    const int n_ghosts = pattern.n_rows - n_owned, size = n_c * n_m;
-    for_all(places.backend(), static_cast<std::int64_t>(received.size()),
+    const std::int64_t n_ghosts = pattern.n_rows - n_owned;
+    for_all(places.backend(), n_ghosts * lanes,
             [=, offsets = pattern.offsets.data() + n_owned, places = places.data(),
-             received = received.data()] PATCHFEM_DEVICE(const std::int64_t e) {
-              const std::int64_t *row =
-                  kernels::lower_bound(offsets, offsets + n_ghosts, offsets[0] + e / size + 1) - 1;
-              const std::int64_t start = row[0] - offsets[0];
-              const int          n = static_cast<int>(row[1] - row[0]), local = static_cast<int>(e - start * size);
-              const int          a = local / (n * n_m), p = local / n_m % n, m = local % n_m;
-              values[start * size + (a * n + places[start + p]) * n_m + m] = received[e];
+             received = received.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const std::int64_t *row   = offsets + i / lanes;
+              const std::int64_t  start = row[0] - offsets[0], begin = start * (n_c * n_m);
+              const int           n = static_cast<int>(row[1] - row[0]);
+              for (int e = static_cast<int>(i % lanes); e < n * n_c * n_m; e += lanes)
+              {
+                const int a = e / (n * n_m), p = e / n_m % n, m = e % n_m;
+                values[begin + (a * n + places[start + p]) * n_m + m] = received[begin + e];
+              }
             });
   }
 

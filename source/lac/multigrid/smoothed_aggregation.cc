@@ -254,7 +254,16 @@ namespace PatchFEM
     const Partitioner &nodes   = *A.partitioner();
     CoarseNumbers     &numbers = of_ranks->numbers;
     renumber(of_ranks->rows_of_P.append(nodes, numbers, P_pattern));
-    n_in_stretches               = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
+    n_in_stretches = empty_as_P ? of_ranks->rows_of_P.first() : first_sent(nodes);
+    if (!by_rows)
+    {
+      const Array<int> &sent = nodes.sent(place);
+      of_ranks->is_sent.reinit(place, nodes.n_owned());
+      of_ranks->is_sent.set_zero();
+      choose(place, [&](auto where) {
+        PatchFEM::of_ranks::mark(where, static_cast<std::int64_t>(sent.size()), sent, 0, of_ranks->is_sent);
+      });
+    }
     product_pattern              = compress(place, nodes.n_owned(), numbers.n(), product_rows(A));
     const Array<int> new_numbers = of_ranks->rows_of_product.append(nodes, numbers, product_pattern);
     n_in_stretches               = std::min(n_in_stretches, of_ranks->rows_of_product.first());
@@ -309,10 +318,20 @@ namespace PatchFEM
   kernels::CoarseningView<Number> SmoothedAggregation<Number>::view(const SlicedEllpackMatrix<Number> &A,
                                                                     Number                            *P_values) const
   {
-    return {A.view(),      R.block_columns(), R.block_rows(),         P_pattern.view(),
-            P_values,      R.view(),          product_pattern.view(), coarse_pattern.view(),
-            coarse.view(), P_pattern.width,   product_pattern.width,  C_width,
-            n_in_stretches};
+    return {A.view(),
+            R.block_columns(),
+            R.block_rows(),
+            P_pattern.view(),
+            P_values,
+            R.view(),
+            product_pattern.view(),
+            coarse_pattern.view(),
+            coarse.view(),
+            P_pattern.width,
+            product_pattern.width,
+            C_width,
+            n_in_stretches,
+            of_ranks ? of_ranks->is_sent.data() : nullptr};
   }
 
   /** The coarse matrix row by row, and its pattern if there is none; @p rows are those of A P that are not formed here. */
