@@ -9,8 +9,8 @@
 namespace PatchFEM::kernels
 {
   /**
-   * Rows of the factor G of a FactorizedInverse. For each, A_JJ = U^T U and U Y = (0, I)^T, whose transpose are the blocks
-   * of the row. What A_JJ has, like A, of rows that depend on others to rounding (a part of a mesh that nothing holds)
+   * Rows of the factor G of a FactorizedInverse. For each, A_JJ = U^T U, J the columns, and U Y = (0, I)^T, whose transpose
+   * are the blocks of the row. What A_JJ has, like A, of rows that depend on others to rounding (a part of a mesh that nothing holds)
    * counts as its diagonal alone. In double, whatever the type of A.
    */
   template <typename Number>
@@ -21,7 +21,8 @@ namespace PatchFEM::kernels
     struct Scratch
     {};
 
-    SlicedEllpackView<Number> A, G;  ///< columns of rows of G are among those of A's, and have the row's own
+    SlicedEllpackView<Number> A, G;  ///< rows of G have their own node among the columns
+    const int                *nodes; ///< [row of G]; nullptr where it is the row
     int                       first; ///< row of item 0
     double                   *workspace;
     std::int64_t              stride; ///< numbers for an item, see size()
@@ -35,7 +36,7 @@ namespace PatchFEM::kernels
     {
       const int     row = first + static_cast<int>(item), n_c = A.block_rows, n = G.row_lengths[row], m = n * n_c;
       double *const U = workspace + item * stride, *const Y = U + std::int64_t(m) * m, *const D = Y + m * n_c;
-      const int  own   = G.find_block(row, row);
+      const int  own   = G.find_block(row, nodes != nullptr ? nodes[row] : row);
       const auto place = [=](const int p) { return (p < own ? p : p > own ? p - 1 : n - 1) * n_c; };
       for (int e = team.rank(); e < m * (m + n_c); e += Team::size)
         U[e] = 0.;

@@ -154,6 +154,126 @@ TEST_P(FactorizedInverseTest, SatisfiesItsEquations)
   EXPECT_EQ(updated.factor().to_csr_host().values, factor.values);
 }
 
+namespace
+{
+  /** Of a tridiagonal matrix with these diagonals. */
+  HostCSR<double> tridiagonal(const std::vector<double> &diagonal, const std::vector<double> &below)
+  {
+    const int       n = static_cast<int>(diagonal.size());
+    HostCSR<double> A{n, n, {0}, {}, {}};
+    for (int i = 0; i < n; ++i)
+    {
+      std::vector<std::pair<int, double>> row;
+      if (i > 0)
+        row.emplace_back(i - 1, below[i - 1]);
+      row.emplace_back(i, diagonal[i]);
+      if (i + 1 < n)
+        row.emplace_back(i + 1, below[i]);
+      A.append_row(row);
+    }
+    return A;
+  }
+
+  std::vector<std::vector<int>> rows_of(const CompressedPattern &pattern)
+  {
+    const std::vector<std::int64_t> offsets = pattern.offsets.to_vector();
+    const std::vector<int>          columns = pattern.columns.to_vector();
+    std::vector<std::vector<int>>   result;
+    for (int i = 0; i < pattern.n_rows; ++i)
+      result.emplace_back(columns.begin() + offsets[i], columns.begin() + offsets[i + 1]);
+    return result;
+  }
+
+  /** Of nodes of hexahedra, every fifth a thousand times as stiff. */
+  HostCSR<double> stiff_nodes(const int n)
+  {
+    HostCSR<double> A      = cases::grid_matrix<3>(n);
+    const auto      factor = [](const int row) { return row / 3 % 5 == 0 ? 32. : 1.; };
+    for (int i = 0; i < A.n_rows; ++i)
+      for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
+        A.values[e] *= factor(i) * factor(A.columns[e]);
+    return A;
+  }
+} // namespace
+
+/** Of diagonals that grow the order is that of the nodes. */
+TEST_P(FactorizedInverseTest, RowsAtHingesByEye)
+{
+  const auto rows = [&](const std::vector<double> &below, const bool at_jumps, const int most) {
+    const auto A = matrix_of<double>(backend(), tridiagonal({4., 16., 64., 256., 1024.}, below), 1);
+    return rows_of(
+        choose(backend(), [&](auto where) { return multigrid::preceding_at_hinges(where, A, at_jumps, most); }));
+  };
+  using Rows = std::vector<std::vector<int>>;
+  EXPECT_EQ(rows({-1., -1., -1., -1.}, false, 10), (Rows{{0}, {0, 1}, {0, 1, 2}, {1, 2, 3}, {2, 3, 4}}));
+  EXPECT_EQ(rows({-1., -1., -1., -1.}, false, 1), (Rows{{0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}})) << "the strongest";
+  EXPECT_EQ(rows({-1., -1., -.01, -1.}, false, 10), (Rows{{0}, {0, 1}, {0, 1, 2}, {2, 3}, {3, 4}}))
+      << "strong couplings";
+  EXPECT_EQ(rows({-1., -1., -1., -1.}, true, 10), (Rows{{0}, {1}, {2}, {3}, {4}}));
+  EXPECT_EQ(rows({-1., -1., -.01, -.01}, true, 10), (Rows{{0}, {1}, {1, 2}, {3}, {4}})) << "node 3 is soft";
+}
+
+/**
+ * Springs of 1000 between nodes 0 and 1 and of 1 between 1 and 2, where the coefficient jumps: node 1, whose diagonal is
+ * 1002, is held by 1002 - 1e6 / 1001 - 1 / 2 = 2.5 if others give way, and by 500 if node 0 is held by 1000 itself.
+ */
+TEST_P(FactorizedInverseTest, CountsHingesByEye)
+{
+  const auto count = [&](const double first, const int n_chains) {
+    std::vector<double> diagonal, below;
+    for (int i = 0; i < n_chains; ++i)
+    {
+      diagonal.insert(diagonal.end(), {first, 1002., 2.});
+      below.insert(below.end(), {-1000., -1., 0.});
+    }
+    below.pop_back();
+    const auto   A      = matrix_of<double>(backend(), tridiagonal(diagonal, below), 1);
+    std::int64_t n      = 0;
+    const auto   result = choose(backend(), [&](auto where) { return multigrid::count_hinges(where, A, n); });
+    EXPECT_EQ(n, std::min(3 * n_chains, 256));
+    return result;
+  };
+  EXPECT_EQ(count(1001., 1), 1);
+  EXPECT_EQ(count(2000., 1), 0);
+  EXPECT_EQ(count(1001., 80), 159) << "of chains side by side, with a coupling of 0, the first node is at a jump, too";
+  EXPECT_NEAR(static_cast<double>(count(1001., 5000)), 2. / 3. * 256., 40.);
+  const auto   A = matrix_of<double>(backend(), cases::grid_matrix<3>(6), 3);
+  std::int64_t n = 0;
+  EXPECT_EQ(choose(backend(), [&](auto where) { return multigrid::count_hinges(where, A, n); }), 0) << "uniform";
+}
+
+/** Rows of up to 24 of 124 neighbours of neighbours are those of the host, and G A G^T has unit blocks on the diagonal. */
+TEST_P(FactorizedInverseTest, RowsAtHingesAreThoseOfTheHost)
+{
+  const HostCSR<double> matrix = stiff_nodes(7);
+  for (const auto which : {FactorizedInverseRows::hinges, FactorizedInverseRows::hinges_at_jumps})
+  {
+    const bool at_jumps  = which == FactorizedInverseRows::hinges_at_jumps;
+    const auto factor_of = [&](const Backend &place) {
+      FactorizedInverse<double> M;
+      M.initialize(matrix_of<double>(place, matrix, 3), which);
+      M.update(matrix_of<double>(place, matrix, 3));
+      return M.factor().to_csr_host();
+    };
+    const HostCSR<double> G = factor_of(backend()), host = factor_of(Backend("host"));
+    EXPECT_EQ(G.row_offsets, host.row_offsets);
+    EXPECT_EQ(G.columns, host.columns);
+    EXPECT_LT(cases::difference(G.values, host.values), 1e-12);
+    const Dense dense(G), GAG = dense * Dense(matrix) * dense.transposed();
+    std::size_t longest = 0, shortest = G.columns.size();
+    for (int i = 0; i < G.n_rows; ++i)
+    {
+      for (int j = i / 3 * 3; j < i / 3 * 3 + 3; ++j)
+        EXPECT_NEAR(GAG(i, j), i == j ? 1. : 0., 1e-10);
+      const auto length = static_cast<std::size_t>(G.row_offsets[i + 1] - G.row_offsets[i]) / 3;
+      longest           = std::max(longest, length);
+      shortest          = std::min(shortest, length);
+    }
+    EXPECT_EQ(longest, 25u);
+    EXPECT_EQ(shortest, 1u) << at_jumps;
+  }
+}
+
 /** Pre- and post-smoother are symmetric, and their error falls in the energy norm. */
 TEST_P(FactorizedInverseTest, SmoothsSymmetrically)
 {

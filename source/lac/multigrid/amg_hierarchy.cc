@@ -28,7 +28,7 @@ namespace PatchFEM
     require(near_null.n_unknowns() == A.n_rows(), "A near-null space of ", near_null.n_unknowns(),
             " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
-    const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
+    const bool nearly_incompressible = levels_above == 0 && multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_vectors = std::move(null_basis);
     null_scale   = 0.;

@@ -13,6 +13,13 @@ namespace PatchFEM
       /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
       constexpr int most_neighbours = 20;
 
+      /// The same at hinges: fibres that cut cells, 1e6 times as stiff, take 19 steps, with 16 and 12 39 and 89, with 40 17;
+      /// single cells 1000 times as stiff 22, 25, 27 and 18.
+      constexpr int most_at_hinges = 24;
+
+      /// Hinges count where so many nodes are, of those that are looked at.
+      constexpr double least_hinged_share = 0.01;
+
       /// A body in which fewer nodes than this share are of nearly incompressible material is smoothed as others are.
       constexpr double least_incompressible_share = 0.01;
     } // namespace
@@ -21,10 +28,19 @@ namespace PatchFEM
     bool
     choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters)
     {
+      const int n_c = A.block_rows();
+      if (parameters.smoother == AMGSmoother::automatic || parameters.smoother == AMGSmoother::chebyshev)
+      {
+        std::int64_t counts[2] = {0, 0};
+        if (n_c > 1 && A.n_rows() > 0)
+          counts[0] = choose(A.backend(), [&](auto where) { return count_hinges(where, A, counts[1]); });
+        if (A.partitioner() != nullptr)
+          A.partitioner()->communicator().sum(counts, 2);
+        parameters.hinges = static_cast<double>(counts[0]) > least_hinged_share * static_cast<double>(counts[1]);
+      }
       if (parameters.smoother != AMGSmoother::automatic)
         return false;
       parameters.smoother           = AMGSmoother::chebyshev;
-      const int    n_c              = A.block_rows();
       std::int64_t counts[2]        = {0, A.n_rows() / n_c};
       const bool   positions_of_all = near_null.points().size() == std::size_t(A.n_rows());
       if (n_c > 1 && positions_of_all && A.n_rows() > 0) // a displacement in as many dimensions
@@ -58,26 +74,32 @@ namespace PatchFEM
   } // namespace multigrid
 
   template <typename Number>
-  void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number> &A)
+  void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number> &A, const FactorizedInverseRows which)
   {
     const Backend          &place   = A.backend();
     const int               n_c     = A.block_rows();
-    const CompressedPattern pattern = choose(
-        place, [&](auto where) { return multigrid::preceding_neighbours(where, A, multigrid::most_neighbours); });
+    const CompressedPattern pattern = choose(place, [&](auto where) {
+      return which == FactorizedInverseRows::neighbours
+                 ? multigrid::preceding_neighbours(where, A, multigrid::most_neighbours)
+                 : multigrid::preceding_at_hinges(where, A, which == FactorizedInverseRows::hinges_at_jumps,
+                                                  multigrid::most_at_hinges);
+    });
     const CompressedPattern transposed =
         choose(place, [&](auto where) { return multigrid::transpose(where, pattern); });
     lower.reinit(place, pattern.view(), n_c, n_c);
     upper.reinit(place, transposed.view(), n_c, n_c);
     w.reinit(place, A.n_rows(), true);
     width = pattern.width;
+    rows  = which;
     choose(place, [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
   }
 
   template <typename Number>
   void FactorizedInverse<Number>::update(const SlicedEllpackMatrix<Number> &A)
   {
-    if (width > multigrid::most_neighbours) // which they are depends on the values
-      initialize(A);
+    // Which they are depends on the values.
+    if (rows != FactorizedInverseRows::neighbours || width > multigrid::most_neighbours)
+      initialize(A, rows);
     else
       choose(A.backend(), [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
   }
@@ -90,10 +112,11 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int    n_steps,
-                                                               const double eigenvalue_ratio,
-                                                               const int    eigenvalue_steps)
-      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps)
+  FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int                   n_steps,
+                                                               const double                eigenvalue_ratio,
+                                                               const int                   eigenvalue_steps,
+                                                               const FactorizedInverseRows rows)
+      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows)
   {}
 
   template <typename Number>
@@ -104,7 +127,7 @@ namespace PatchFEM
     matrix = &A;
     each(A.partitioner(), [&] {
       if (coefficients.empty())
-        inverse.initialize(A);
+        inverse.initialize(A, rows);
       else
         inverse.update(A);
       coefficients.reinit(A.backend(), 2 * std::size_t(n_steps));

@@ -6,6 +6,7 @@
 #include "kernels/factorized_inverse.h"
 #include "kernels/hash.h"
 #include "kernels/run.h"
+#include "kernels/unique_rows.h"
 #include "lac/graph/graph_tools.h"
 #include <patchfem/kernels/atomics.h>
 
@@ -73,10 +74,175 @@ namespace PatchFEM::multigrid
     }
   };
 
+  /** Couplings of nodes, see preceding_at_hinges(). */
+  template <typename Number>
+  struct HingeRows
+  {
+    static constexpr int team_size = 32, table_size = 512, n_kept = 64;
+
+    /// Of the largest coupling of either node, which a strong one is.
+    static constexpr double least_coupling = 0.05;
+
+    SlicedEllpackView<Number> A;
+    const double             *largest  = nullptr; ///< [node] see coupling()
+    const double             *diagonal = nullptr; ///< norms of diagonal blocks
+    const std::uint64_t      *order    = nullptr;
+    const unsigned char      *reaches  = nullptr; ///< whether a row has more than itself
+
+    /** The largest entry of block @p k of row @p i. */
+    PATCHFEM_INLINE double coupling(const int i, const int k) const
+    {
+      double result = 0.;
+      for (int a = 0; a < A.block_rows; ++a)
+        for (int c = 0; c < A.block_columns; ++c)
+          result = std::fmax(result, std::fabs(static_cast<double>(A.values[A.value_index(i, k, a, c)])));
+      return result;
+    }
+
+    PATCHFEM_INLINE double largest_coupling(const int i) const
+    {
+      double result = 0.;
+      for (int k = 0; k < A.row_lengths[i]; ++k)
+        if (A.column(i, k) != i)
+          result = std::fmax(result, coupling(i, k));
+      return result;
+    }
+
+    /** Whether node @p i couples more than @p factor times what some neighbour does at most; @p of_node tells that. */
+    template <typename OfNode>
+    PATCHFEM_INLINE bool is_at_jump(const int i, const double factor, const OfNode &of_node) const
+    {
+      const double own = of_node(i);
+      for (int k = 0; k < A.row_lengths[i]; ++k)
+        if (const int j = A.column(i, k); // which couples with i, too
+            j < A.n_rows && own > factor * coupling(i, k) && own > factor * of_node(j))
+          return true;
+      return false;
+    }
+
+    PATCHFEM_INLINE bool precedes(const int j, const int i) const { return j < A.n_rows && order[j] < order[i]; }
+
+    /** What block @p k of row @p i couples over both diagonal blocks, or 0 where that is not strong. */
+    PATCHFEM_INLINE double strong(const int i, const int k) const
+    {
+      const int j = A.column(i, k);
+      if (j == i || j >= A.n_rows || !reaches[j])
+        return 0.;
+      const double value = coupling(i, k);
+      return value > least_coupling * std::fmax(largest[i], largest[j]) ? value / std::sqrt(diagonal[i] * diagonal[j])
+                                                                        : 0.;
+    }
+
+    template <typename Emit>
+    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
+    {
+      if (rank == 0)
+        emit(i);
+      for (int k = rank; reaches[i] && k < A.row_lengths[i]; k += size)
+      {
+        const int j = A.column(i, k);
+        if (precedes(j, i))
+          emit(j);
+        if (strong(i, k) > 0.)
+          for (int l = 0; l < A.row_lengths[j]; ++l)
+            if (precedes(A.column(j, l), i) && strong(j, l) > 0.)
+              emit(A.column(j, l));
+      }
+    }
+
+    /** How much nodes @p i and @p p have to do with each other: neighbours more than those that others tie. */
+    PATCHFEM_INLINE double strength(const int i, const int p) const
+    {
+      constexpr double of_neighbours = 100.;
+      double           sum           = 0.;
+      for (int k = 0; k < A.row_lengths[i]; ++k)
+      {
+        const int j = A.column(i, k);
+        if (j == p)
+          sum += of_neighbours * coupling(i, k) / std::sqrt(diagonal[i] * diagonal[p]);
+        else if (const double own = strong(i, k); own > 0.)
+          if (const int l = A.find_block(j, p); l >= 0)
+            sum += own * strong(j, l);
+      }
+      return sum;
+    }
+  };
+
+  /** Of the columns of a pattern those that are strongest, and the row's own. */
+  struct StrongestColumns
+  {
+    SparsityView  pattern;
+    const double *strengths; ///< [entry]
+    int           most;
+
+    /** Calls @p use(column) in ascending order; of strengths that rounding may make different the first columns count. */
+    template <typename Use>
+    PATCHFEM_INLINE void for_each(const int i, const Use &use) const
+    {
+      constexpr double   rounding = 1e-6;
+      const std::int64_t begin = pattern.row_offsets[i], end = pattern.row_offsets[i + 1];
+      for (std::int64_t e = begin; e < end; ++e)
+      {
+        int n_stronger = 0;
+        for (std::int64_t f = begin; f < end && end - begin > most + 1 && pattern.columns[e] != i; ++f)
+          if (f != e && pattern.columns[f] != i)
+            n_stronger += strengths[f] > (1. + rounding) * strengths[e] ||
+                          (f < e && strengths[f] >= (1. - rounding) * strengths[e]);
+        if (n_stronger < most)
+          use(pattern.columns[e]);
+      }
+    }
+  };
+
   namespace
   {
     /** Bytes that rows of a factor are worked out in at once: on the host some that stay in fast memory. */
     constexpr std::int64_t workspace_bytes = std::is_same<Here, Host>::value ? 1 << 22 : 1 << 25;
+
+    /** The pattern whose rows @p rows.for_each() lists. */
+    template <typename Rows>
+    CompressedPattern pattern_of(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
+    {
+      Array<int>        lengths(place, n_rows);
+      CompressedPattern result;
+      for_all(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+        int count = 0;
+        rows.for_each(static_cast<int>(row), [&](int) { ++count; });
+        lengths[row] = count;
+      });
+      launch(place, [&](const Here here) { result = CompressedPattern(here, n_columns, lengths); });
+      for_all(place, n_rows,
+              [=, offsets = result.offsets.data(),
+               columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                std::int64_t to = offsets[row];
+                rows.for_each(static_cast<int>(row), [&](const int j) { columns[to++] = j; });
+              });
+      place.synchronize();
+      return result;
+    }
+
+    /** The values of @p G, whose rows have @p width blocks at most and are of @p nodes or, without, of those of A. */
+    template <typename Number>
+    void factorize_rows(const SlicedEllpackMatrix<Number> &A,
+                        const int                         *nodes,
+                        const int                          width,
+                        SlicedEllpackMatrix<Number>       &G)
+    {
+      using Body                = kernels::FactorizedInverseBody<Number>;
+      const Backend     &place  = A.backend();
+      const int          n      = G.n_rows() / A.block_rows();
+      const std::int64_t stride = Body::size(width, A.block_rows());
+      const int          n_at_once =
+          static_cast<int>(std::clamp<std::int64_t>(workspace_bytes / (8 * stride + 1), 8, std::max(n, 8)));
+      Array<double> workspace(place, std::size_t(std::min(n_at_once, n)) * stride);
+      const double  tolerance = 8. * static_cast<double>(std::numeric_limits<Number>::epsilon());
+      for (int first = 0; first < n; first += n_at_once)
+      {
+        const Body body{A.view(), G.view(), nodes, first, workspace.data(), stride, tolerance};
+        launch(place, [&](const Here where) { kernels::team_for(where, std::min(n_at_once, n - first), body); });
+      }
+      place.synchronize();
+    }
   } // namespace
 
   template <typename Number, typename Where>
@@ -86,22 +252,112 @@ namespace PatchFEM::multigrid
     const int                         n        = matrix.n_rows() / matrix.block_rows();
     const Array<double>               diagonal = graph_tools::diagonal_norms(where, matrix);
     const PrecedingNeighbours<Number> rows{matrix.view(), diagonal.data(), most};
-    Array<int>                        lengths(place, n);
-    CompressedPattern                 result;
-    for_all(place, n, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-      int count = 0;
-      rows.for_each(static_cast<int>(row), [&](int) { ++count; });
-      lengths[row] = count;
+    return pattern_of(place, n, n, rows);
+  }
+
+  template <typename Number, typename Where>
+  CompressedPattern
+  preceding_at_hinges(Where where, const SlicedEllpackMatrix<Number> &A, const bool at_jumps, const int most)
+  {
+    constexpr double     jump  = 4.; // all of a cell with a few stiff points, which those further away couple with less
+    const Backend       &place = A.backend();
+    const int            n     = A.n_rows() / A.block_rows();
+    const Array<double>  diagonal = graph_tools::diagonal_norms(where, A);
+    Array<double>        largest(place, n);
+    Array<std::uint64_t> order(place, n);
+    Array<unsigned char> reaches(place, n);
+    HingeRows<Number>    rows{A.view(), largest.data(), diagonal.data(), order.data(), reaches.data()};
+    for_all(place, n, [=, largest = largest.data(), order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      constexpr double above = 4096.; // 2 log2 of doubles is
+      const double     size  = rows.diagonal[i];
+      const auto       step  = static_cast<std::uint64_t>(size > 0. ? above + 2. * std::log2(size) : 0.);
+      order[i]               = step << 48 | kernels::hash(static_cast<std::uint64_t>(i)) >> 16;
+      largest[i]             = rows.largest_coupling(static_cast<int>(i));
     });
-    launch(place, [&](const Here here) { result = CompressedPattern(here, n, lengths); });
-    for_all(
-        place, n,
-        [=, offsets = result.offsets.data(), columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-          std::int64_t to = offsets[row];
-          rows.for_each(static_cast<int>(row), [&](const int j) { columns[to++] = j; });
-        });
-    place.synchronize();
-    return result;
+    for_all(place, n, [=, reaches = reaches.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      reaches[i] =
+          !at_jumps || rows.is_at_jump(static_cast<int>(i), jump, [=](const int j) { return rows.largest[j]; });
+    });
+    CompressedPattern all;
+    launch(place, [&](const Here here) { all = kernels::unique_rows(here, place, n, n, rows); });
+    Array<double> strengths(place, all.columns.size());
+    for_all(place, n, [=, all = all.view(), strengths = strengths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      const std::int64_t begin = all.row_offsets[i], end = all.row_offsets[i + 1];
+      for (std::int64_t e = begin; e < end && end - begin > most + 1; ++e)
+        strengths[e] = rows.strength(static_cast<int>(i), all.columns[e]);
+    });
+    return pattern_of(place, n, n, StrongestColumns{all.view(), strengths.data(), most});
+  }
+
+  namespace
+  {
+    /** Itself and all neighbours of sampled nodes at a jump; others have themselves. */
+    template <typename Number>
+    struct SampledRows
+    {
+      HingeRows<Number>    hinges;
+      const int           *nodes;
+      const unsigned char *reaches;
+
+      template <typename Use>
+      PATCHFEM_INLINE void for_each(const int s, const Use &use) const
+      {
+        const int i = nodes[s];
+        for (int k = 0; k < hinges.A.row_lengths[i]; ++k)
+          if (const int j = hinges.A.column(i, k); j == i || (reaches[s] && j < hinges.A.n_rows))
+            use(j);
+      }
+    };
+  } // namespace
+
+  template <typename Number, typename Where>
+  std::int64_t count_hinges(Where, const SlicedEllpackMatrix<Number> &A, std::int64_t &n_rows)
+  {
+    constexpr int    most = 256, most_neighbours = 40; // of spaces of higher degree rows are long and not looked at
+    constexpr double jump = 20., softness = 10.;
+    const Backend   &place = A.backend();
+    const int        n_c = A.block_rows(), n = A.n_rows() / n_c, n_samples = std::min(n, most);
+    n_rows = n_samples;
+    Array<int>           nodes(place, n_samples), count(place, 1);
+    Array<unsigned char> reaches(place, n_samples);
+    count.set_zero();
+    for_all(place, n_samples,
+            [=, rows = HingeRows<Number>{A.view()}, nodes = nodes.data(), reaches = reaches.data(),
+             count = count.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+              const std::int64_t begin = s * n / n_samples, end = (s + 1) * n / n_samples;
+              const int          i = static_cast<int>(
+                  begin + static_cast<std::int64_t>(kernels::hash(s) % static_cast<std::uint64_t>(end - begin)));
+              nodes[s]   = i;
+              reaches[s] = rows.A.row_lengths[i] <= most_neighbours &&
+                           rows.is_at_jump(i, jump, [&](const int j) { return rows.largest_coupling(j); });
+              if (reaches[s])
+                kernels::atomic_increment(count);
+            });
+    if (count.read(0) == 0)
+      return 0;
+    count.set_zero();
+    const CompressedPattern pattern =
+        pattern_of(place, n_samples, n, SampledRows<Number>{HingeRows<Number>{A.view()}, nodes.data(), reaches.data()});
+    SlicedEllpackMatrix<Number> G;
+    G.reinit(place, pattern.view(), n_c, n_c);
+    factorize_rows(A, nodes.data(), pattern.width, G);
+    // With S the Schur complement of the node, what is left of its block A_ii if neighbours give way, the diagonal block
+    // of G has G^T G = S^-1.
+    for_all(place, n_samples,
+            [=, A = A.view(), G = G.view(), nodes = nodes.data(),
+             count = count.data()] PATCHFEM_DEVICE(const std::int64_t sample) {
+              const int s = static_cast<int>(sample), i = nodes[s], p = G.find_block(s, i), k = A.find_block(i, i);
+              double    trace = 0.;
+              for (int a = 0; a < n_c; ++a)
+                for (int c = 0; c < n_c; ++c)
+                  for (int l = 0; l < n_c; ++l)
+                    trace += static_cast<double>(A.values[A.value_index(i, k, a, c)]) *
+                             static_cast<double>(G.values[G.value_index(s, p, l, a)]) *
+                             static_cast<double>(G.values[G.value_index(s, p, l, c)]);
+              if (trace > softness * n_c)
+                kernels::atomic_increment(count);
+            });
+    return count.read(0);
   }
 
   template <typename Number, typename Where>
@@ -111,29 +367,19 @@ namespace PatchFEM::multigrid
                          SlicedEllpackMatrix<Number>       &lower,
                          SlicedEllpackMatrix<Number>       &upper)
   {
-    using Body                = kernels::FactorizedInverseBody<Number>;
-    const Backend     &place  = A.backend();
-    const int          n      = A.n_rows() / A.block_rows();
-    const std::int64_t stride = Body::size(width, A.block_rows());
-    const int          n_at_once =
-        static_cast<int>(std::clamp<std::int64_t>(workspace_bytes / (8 * stride + 1), 8, std::max(n, 8)));
-    Array<double> workspace(place, std::size_t(std::min(n_at_once, n)) * stride);
-    const double  tolerance = 8. * static_cast<double>(std::numeric_limits<Number>::epsilon());
-    for (int first = 0; first < n; first += n_at_once)
-    {
-      const Body body{A.view(), lower.view(), first, workspace.data(), stride, tolerance};
-      launch(place, [&](const Here where) { kernels::team_for(where, std::min(n_at_once, n - first), body); });
-    }
-    for_all(place, n, [G = lower.view(), T = upper.view()] PATCHFEM_DEVICE(const std::int64_t row) {
-      const int j = static_cast<int>(row);
-      for (int k = 0; k < T.row_lengths[j]; ++k)
-      {
-        const int i = T.column(j, k), p = G.find_block(i, j);
-        for (int a = 0; a < T.block_rows; ++a)
-          for (int c = 0; c < T.block_rows; ++c)
-            T.values[T.value_index(j, k, c, a)] = G.values[G.value_index(i, p, a, c)];
-      }
-    });
+    const Backend &place = A.backend();
+    factorize_rows(A, nullptr, width, lower);
+    for_all(place, lower.n_rows() / A.block_rows(),
+            [G = lower.view(), T = upper.view()] PATCHFEM_DEVICE(const std::int64_t row) {
+              const int j = static_cast<int>(row);
+              for (int k = 0; k < T.row_lengths[j]; ++k)
+              {
+                const int i = T.column(j, k), p = G.find_block(i, j);
+                for (int a = 0; a < T.block_rows; ++a)
+                  for (int c = 0; c < T.block_rows; ++c)
+                    T.values[T.value_index(j, k, c, a)] = G.values[G.value_index(i, p, a, c)];
+              }
+            });
     place.synchronize();
   }
 
@@ -239,6 +485,8 @@ namespace PatchFEM::multigrid
 
 #define INSTANTIATE(Number)                                                                                              \
   template CompressedPattern preceding_neighbours(Here, const SlicedEllpackMatrix<Number> &, int);                       \
+  template CompressedPattern preceding_at_hinges(Here, const SlicedEllpackMatrix<Number> &, bool, int);                  \
+  template std::int64_t      count_hinges(Here, const SlicedEllpackMatrix<Number> &, std::int64_t &);                    \
   template void         factorize_inverse(Here, const SlicedEllpackMatrix<Number> &, int, SlicedEllpackMatrix<Number> &, \
                                           SlicedEllpackMatrix<Number> &);                                                \
   template void         direction_step(Here, const double *, const Vector<Number> &, bool, bool, Vector<Number> &,       \

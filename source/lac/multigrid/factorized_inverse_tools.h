@@ -14,6 +14,21 @@ namespace PatchFEM::multigrid
   template <typename Number, typename Where>
   CompressedPattern preceding_neighbours(Where, const SlicedEllpackMatrix<Number> &A, int most);
 
+  /**
+   * The same of what FactorizedInverseRows calls hinges, or if @p at_jumps hinges_at_jumps, in the order of the norms of
+   * diagonal blocks, in steps of sqrt(2), and of hashes: @p most neighbours, or neighbours of neighbours by strong
+   * couplings.
+   */
+  template <typename Number, typename Where>
+  CompressedPattern preceding_at_hinges(Where, const SlicedEllpackMatrix<Number> &A, bool at_jumps, int most);
+
+  /**
+   * Of some 256 rows of @p A, or all, those next to a jump of the coefficient whose node gives way if its neighbours do: in
+   * the mean over directions the force that holds it is less than a tenth of the force if they are held.
+   */
+  template <typename Number, typename Where>
+  std::int64_t count_hinges(Where, const SlicedEllpackMatrix<Number> &A, std::int64_t &n_rows);
+
   /** The values of the factor @p lower of @p A, @p width the blocks of its longest row, and of its transpose @p upper. */
   template <typename Number, typename Where>
   void factorize_inverse(Where,
@@ -34,7 +49,8 @@ namespace PatchFEM::multigrid
 
   /**
    * Gives @p parameters the smoother that automatic is for A, whose nodes @p near_null knows; of several ranks collective.
-   * Returns whether the solid is nearly incompressible, so that coarse levels should have isochoric modes, too.
+   * Returns whether the solid is nearly incompressible, so that coarse levels should have isochoric modes, too. Tells
+   * chebyshev of hinges (AMGParameters::hinges).
    */
   template <typename Number>
   bool choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters);

@@ -147,6 +147,10 @@ namespace PatchFEM
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
     if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
+    if (parameters.hinges)
+      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps,
+                                                                 below_finest ? FactorizedInverseRows::hinges
+                                                                              : FactorizedInverseRows::hinges_at_jumps);
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
   }
 

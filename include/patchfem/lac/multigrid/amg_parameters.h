@@ -37,6 +37,8 @@ namespace PatchFEM
   {
     /// automatic is decided by initialize(), and not again for new values.
     AMGSmoother smoother = AMGSmoother::chebyshev;
+    /// Whether chebyshev is a polynomial in a FactorizedInverse, which initialize() finds.
+    bool hinges = false;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
     /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which

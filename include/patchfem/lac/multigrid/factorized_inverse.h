@@ -5,6 +5,14 @@
 
 namespace PatchFEM
 {
+  /** What the rows of a FactorizedInverse have. */
+  enum class FactorizedInverseRows
+  {
+    neighbours,     ///< in the order of a hash
+    hinges,         ///< and neighbours of neighbours by strong couplings, in the order of the diagonal
+    hinges_at_jumps ///< the same in rows next to a jump of the coefficient; others have themselves
+  };
+
   /**
    * The factorized sparse approximate inverse G^T G of A (Kolotilina, Yeremin 1993): of all block lower triangular G with
    * a pattern the one that with the right diagonal makes |I - G L| least in the Frobenius norm, A = L L^T. The pattern is
@@ -14,13 +22,18 @@ namespace PatchFEM
    * together give way where those of one cannot, and the product of both factors is symmetric and positive definite
    * whatever the rows are. Both factors are stored, which together have the entries of A and a diagonal more. Of several
    * ranks each has that of its own rows.
+   *
+   * Pieces of stiff material that touch in nodes or edges, and cells that are stiff at some points of the quadrature, move
+   * at the cost of what is soft if several nodes do so together, those around the one with the stiffest row: it comes
+   * last, and reaches as far as both pieces do.
    */
   template <typename Number>
   class FactorizedInverse : public PreconditionBase<Number>
   {
   public:
     /** Pattern and values of both factors. */
-    void initialize(const SlicedEllpackMatrix<Number> &A);
+    void initialize(const SlicedEllpackMatrix<Number> &A,
+                    FactorizedInverseRows              rows = FactorizedInverseRows::neighbours);
 
     /** New values on the pattern of A. */
     void update(const SlicedEllpackMatrix<Number> &A);
@@ -34,7 +47,8 @@ namespace PatchFEM
 
   private:
     SlicedEllpackMatrix<Number> lower, upper; ///< G and G^T
-    int                         width = 0;    ///< blocks of the longest row of G
+    FactorizedInverseRows       rows  = FactorizedInverseRows::neighbours;
+    int                         width = 0; ///< blocks of the longest row of G
     mutable Vector<Number>      w;
   };
 
@@ -42,7 +56,7 @@ namespace PatchFEM
    * Chebyshev's polynomial in G^T G A on [lambda_max / ratio, lambda_max]. A step costs a product with A and, by both
    * factors, about as much again.
    *
-   * It is for nearly incompressible solids. There D^-1 A has the eigenvalues of vortices of a few nodes, whose volume
+   * It is for stiff material that hinges, and for nearly incompressible solids. There D^-1 A has the eigenvalues of vortices of a few nodes, whose volume
    * hardly changes, a factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low
    * degree damps both.
    */
@@ -50,7 +64,10 @@ namespace PatchFEM
   class FactorizedInverseSmoother : public SteppedSmoother<Number>
   {
   public:
-    FactorizedInverseSmoother(int n_steps, double eigenvalue_ratio, int eigenvalue_steps);
+    FactorizedInverseSmoother(int                   n_steps,
+                              double                eigenvalue_ratio,
+                              int                   eigenvalue_steps,
+                              FactorizedInverseRows rows = FactorizedInverseRows::neighbours);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -68,6 +85,7 @@ namespace PatchFEM
     using SteppedSmoother<Number>::matrix;
 
     int                       eigenvalue_steps;
+    FactorizedInverseRows     rows;
     FactorizedInverse<Number> inverse;
     LargestEigenvalue<Number> lambda;
     Array<double>             coefficients; ///< [step][2]

@@ -71,7 +71,10 @@ namespace PatchFEM
     std::string  name() const override { return "amg"; }
     std::size_t  memory_consumption() const override;
 
-    /** The most that initialize() takes, of aggregates within @p distance; @p fallback: levels too hard for fp32. */
+    /**
+     * The most that initialize() takes, of aggregates within @p distance; @p fallback: levels too hard for fp32. Without
+     * what chebyshev has at hinges, up to another copy of the levels, which only the matrix tells.
+     */
     static double peak_bytes(const Backend           &backend,
                              const PatternStatistics &pattern,
                              const MatrixFormat      &format,
