@@ -23,8 +23,8 @@ foreach(precision double mixed)
 endforeach()
 
 # What is stiffer than the rest of a cube of 16^3 or 12^3 cells, in whole cells: layers of one cell, balls, fibres, and one
-# in ten cells, which are hinged where they share a node or an edge; and fibres that cut cells, which are stiff at a few
-# points then. The homogeneous cube takes 7 and 11 steps.
+# in ten cells, which are hinged where they share a node or an edge; the same in blocks of eight;
+# and fibres that cut cells, which are stiff at a few points then. The homogeneous cube takes 7 and 11 steps.
 function(patchfem_materials application cells)
   set(scalar "Finite element/Degree=1" "Refinement/Cycles=1" "Boundary conditions/Dirichlet=all: 0" "Boundary conditions/Robin="
              "Loads/Source=sin(37*x*y+11*z)*cos(41*z*x)" "Exact solution/Formula=" "Mesh/Generator arguments=${cells}, ${cells}, ${cells} : 0, 0, 0 : 1, 1, 1 : false")
@@ -40,6 +40,7 @@ function(patchfem_materials application cells)
   set(balls "${x}+${y}+${z} < 0.13")
   set(fibres "${y}+${z} < 0.04")
   set(few_checks "${number} < 0.1")
+  string(REPLACE "(${cells}*" "(${cells}/2*" few_blocks "${few_checks}")
   foreach(axis y z)
     set(cut_${axis} "(${cells}/3.7*${axis}-floor(${cells}/3.7*${axis})-0.5)^2")
   endforeach()
@@ -61,10 +62,17 @@ function(patchfem_materials application cells)
                         CHECKS max_iterations=${bound} preconditioner=amg
                         SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} ${entries})
     endforeach()
+    list(LENGTH case n_fields)
+    if(n_fields GREATER 3)
+      list(GET case 3 bound)
+      patchfem_run_case(contrast.${application}_${shape}_${contrast}.2_ranks ${application} ${parameter_files}/${application}/${file}.prm
+                        RANKS 2 CHECKS max_iterations=${bound} preconditioner=amg
+                        SET "Backend=host" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} ${entries})
+    endif()
   endforeach()
 endfunction()
 patchfem_materials(laplace 16 layers:1e6:8 balls:1e6:9 few_checks:1e6:20)
-patchfem_materials(elasticity 12 layers:1e3:30 balls:1e6:11 fibres:1e3:21 few_checks:1e3:21 cut_fibres:1e6:19)
+patchfem_materials(elasticity 12 layers:1e3:30 balls:1e6:11 fibres:1e3:21 few_checks:1e3:16:36 few_blocks:1e3:15:27 few_blocks:1e6:41 cut_fibres:1e6:19:38)
 
 # Cells twenty times as long as wide, and as wide as thick: aggregates along short edges only.
 set(box "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} "Baseline=trilinos_ml")

@@ -152,6 +152,129 @@ TEST_P(JumpsTest, WhatIsSoftAmongStiffNodesHangsFromOne)
   EXPECT_EQ(edges[11].size(), 7u);
 }
 
+namespace
+{
+  /** A graph whose nodes couple if they have a stiff cell in common. */
+  struct StiffCells
+  {
+    std::map<int, std::map<int, unsigned char>> kinds; // [node][neighbour]: 2, or 1 and 0 of further edges
+
+    void connect(const int i, const int j, const unsigned char kind) { kinds[i][j] = kinds[j][i] = kind; }
+
+    void add(const std::vector<int> &cell)
+    {
+      for (const int i : cell)
+        for (const int j : cell)
+          if (i != j)
+            connect(i, j, 2);
+    }
+
+    /** The edges that are cut, and how many hinges there are. */
+    std::pair<std::set<std::pair<int, int>>, std::int64_t> hinged(const Backend &backend, const int n_dims) const
+    {
+      cases::Lists               lists;
+      std::vector<unsigned char> before;
+      for (const auto &[i, row] : kinds)
+      {
+        lists.resize(i + 1);
+        for (const auto &[j, kind] : row)
+        {
+          lists[i].push_back(j);
+          before.push_back(kind);
+        }
+      }
+      const Adjacency      graph = cases::to_adjacency(backend, lists);
+      Array<unsigned char> changed(backend, before);
+      const auto           n_hinges =
+          choose(backend, [&](auto where) { return graph_tools::find_hinges(where, graph, n_dims, changed); });
+      const std::vector<unsigned char> after = changed.to_vector();
+      std::set<std::pair<int, int>>    cut;
+      std::size_t                      e = 0;
+      for (std::size_t i = 0; i < lists.size(); ++i)
+        for (const int j : lists[i])
+        {
+          EXPECT_TRUE(after[e] == before[e] || after[e] == 0);
+          if (after[e] != before[e])
+            cut.emplace(static_cast<int>(i), j);
+          ++e;
+        }
+      return {cut, n_hinges};
+    }
+  };
+
+  using Cut = std::set<std::pair<int, int>>;
+
+  Cut both_ways(const Cut &edges)
+  {
+    Cut result = edges;
+    for (const auto &[i, j] : edges)
+      result.emplace(j, i);
+    return result;
+  }
+} // namespace
+
+/** Squares 0 1 2 3 and 3 4 5 6, and a soft node 7 beside 3; nodes 2 and 4 are of a soft square, too. */
+TEST_P(JumpsTest, SquaresTurnAboutANode)
+{
+  StiffCells cells;
+  cells.add({0, 1, 2, 3});
+  cells.add({3, 4, 5, 6});
+  cells.connect(3, 7, 0);
+  cells.connect(2, 4, 1);
+  const auto [cut, n] = cells.hinged(backend(), 2);
+  EXPECT_EQ(n, 1);
+  EXPECT_EQ(cut, both_ways({{3, 4}, {3, 5}, {3, 6}, {2, 4}})) << "node 3 goes with the first of two that are as large";
+  cells.add({2, 3, 4, 8}); // ties them
+  EXPECT_EQ(cells.hinged(backend(), 2), (std::pair<Cut, std::int64_t>{{}, 0}));
+}
+
+/** Cubes 0 to 7 and 6 to 13 share an edge, or four nodes; node 14 is soft. */
+TEST_P(JumpsTest, CubesTurnAboutAnEdge)
+{
+  const auto with = [&](const std::vector<int> &second) {
+    StiffCells cells;
+    cells.add({0, 1, 2, 3, 4, 5, 6, 7});
+    cells.add(second);
+    for (const int i : {4, 5, 6, 7})
+      cells.connect(i, 14, 0);
+    cells.connect(5, 8, 1);
+    return cells.hinged(backend(), 3);
+  };
+  Cut expected{{5, 8}};
+  for (const int hinge : {6, 7})
+    for (int other = 8; other < 14; ++other)
+      expected.emplace(hinge, other);
+  const auto [cut, n] = with({6, 7, 8, 9, 10, 11, 12, 13});
+  EXPECT_EQ(n, 2);
+  EXPECT_EQ(cut, both_ways(expected));
+  EXPECT_EQ(with({4, 5, 6, 7, 9, 10, 11, 12}).second, 0);
+}
+
+/** One cube in eight of 9^3 is stiff: what is cut is that of the host, on both sides of each edge. */
+TEST_P(JumpsTest, HingesAreThoseOfTheHost)
+{
+  constexpr int n = 10;
+  StiffCells    cells;
+  for (int z = 0; z < n - 1; ++z)
+    for (int y = 0; y < n - 1; ++y)
+      for (int x = 0; x < n - 1; ++x)
+      {
+        std::vector<int> cell;
+        for (int corner = 0; corner < 8; ++corner)
+          cell.push_back((x + corner % 2) + n * ((y + corner / 2 % 2) + n * (z + corner / 4)));
+        for (const int i : cell)
+          for (const int j : cell)
+            if (i != j)
+              cells.kinds[i].emplace(j, static_cast<unsigned char>((i + j) % 2)); // alike from both ends
+        if ((x * 31 + y * 57 + z * 91 + x * y * z) % 8 == 0)
+          cells.add(cell);
+      }
+  const auto here = cells.hinged(backend(), 3), host = cells.hinged(Backend("host"), 3);
+  EXPECT_EQ(here, host);
+  EXPECT_EQ(here.first, both_ways(here.first));
+  EXPECT_GT(here.second, 100);
+}
+
 TEST_P(JumpsTest, AggregatesDoNotStraddleThem)
 {
   // Fibres of 2 x 12 cells with 2 soft ones between.

@@ -235,6 +235,16 @@ namespace PatchFEM::graph_tools
                           Array<unsigned char> &kinds);
 
   /**
+   * Pieces of stiff material that share a node, or the nodes of an edge in 3D, turn about them: such nodes go with the
+   * largest piece. What a node couples with falls into pieces, from its first neighbour on what couples with n_dims - 1 that
+   * are in one; it is a hinge if two have 2 (n_dims - 1) nodes at least, as squares and cubes do. Edges to other pieces get
+   * the kind 0, and those of kind 1 whose ends couple both with a hinge and with fewer than n_dims nodes. Returns how many
+   * nodes are hinges.
+   */
+  template <typename Where>
+  std::int64_t find_hinges(Where, const Adjacency &edges, int n_dims, Array<unsigned char> &kinds);
+
+  /**
    * Where edges of kind 0 are longer or shorter than what couples most at their ends they are weak by their length.
    * They get what they would couple if those about as long coupled as much; how many may have changed.
    */

@@ -317,6 +317,108 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
+  std::int64_t find_hinges(Here, const Adjacency &edges, const int n_dims, Array<unsigned char> &kinds)
+  {
+    const Backend             &place = edges.backend();
+    const int                  n     = edges.n_nodes();
+    const AdjacencyView        graph = edges.view();
+    const unsigned char *const kind  = kinds.data();
+    Array<int>                 pieces(place, kinds.size()), largest(place, n), counts(place, n);
+    Array<std::int64_t>        sums;
+    if (n == 0)
+      return 0;
+    // The edge to j among those of i, or -1.
+    const auto find = [=] PATCHFEM_DEVICE(const int i, const int j) -> std::int64_t {
+      const int *const last = graph.neighbours + graph.offsets[i + 1];
+      const int *const at   = kernels::lower_bound(graph.neighbours + graph.offsets[i], last, j);
+      return at != last && *at == j ? at - graph.neighbours : -1;
+    };
+    for_all(place, n,
+            [=, piece = pieces.data(), largest = largest.data(),
+             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              const std::int64_t begin = graph.offsets[i], end = graph.offsets[i + 1];
+              int                n_coupled = 0, n_pieces = 0, most = 0, second = 0;
+              for (std::int64_t e = begin; e < end; ++e)
+              {
+                piece[e] = 0;
+                n_coupled += kind[e] == couples;
+              }
+              largest[i] = 0;
+              for (std::int64_t e = begin; e < end && n_coupled < end - begin; ++e)
+              {
+                if (kind[e] != couples || piece[e] != 0)
+                  continue;
+                piece[e] = ++n_pieces;
+                int size = 1;
+                for (bool grows = true; grows;)
+                {
+                  grows = false;
+                  for (std::int64_t f = begin; f < end; ++f)
+                  {
+                    if (kind[f] != couples || piece[f] != 0)
+                      continue;
+                    const int needed = size < n_dims - 1 ? size : n_dims - 1;
+                    int       n_with = 0;
+                    for (std::int64_t g = begin; g < end && n_with < needed; ++g)
+                      if (piece[g] == n_pieces)
+                      {
+                        const std::int64_t between = find(graph.neighbours[f], graph.neighbours[g]);
+                        n_with += between >= 0 && kind[between] == couples;
+                      }
+                    if (n_with < needed)
+                      continue;
+                    piece[f] = n_pieces;
+                    ++size;
+                    grows = true;
+                  }
+                }
+                if (size > most)
+                  largest[i] = n_pieces;
+                second = size > most ? most : size > second ? size : second;
+                most   = size > most ? size : most;
+              }
+              counts[i] = second >= 2 * (n_dims - 1);
+              if (counts[i] == 0)
+                largest[i] = 0;
+            });
+    const std::int64_t result = scan(counts, sums);
+    if (result == 0)
+      return 0;
+    Array<unsigned char> new_kinds(place, kinds.size());
+    for_all(place, n,
+            [=, piece = pieces.data(), largest = largest.data(),
+             to = new_kinds.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+              const int  i       = static_cast<int>(node);
+              const auto is_left = [=](const int a, const int b) {
+                const std::int64_t e = largest[a] == 0 ? -1 : find(a, b);
+                return e >= 0 && kind[e] == couples && piece[e] != largest[a];
+              };
+              for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+              {
+                const int  j     = graph.neighbours[e];
+                const bool both  = largest[i] != 0 && largest[j] != 0; // which may go with two pieces that share them
+                bool       apart = kind[e] == couples && (is_left(i, j) || is_left(j, i));
+                if (kind[e] == stays || (kind[e] == couples && both && !apart))
+                {
+                  int n_common = 0, n_of_piece = 0;
+                  for (std::int64_t f = graph.offsets[i]; f < graph.offsets[i + 1]; ++f)
+                    if (kind[f] == couples)
+                      if (const std::int64_t g = find(j, graph.neighbours[f]); g >= 0 && kind[g] == couples)
+                      {
+                        ++n_common;
+                        n_of_piece += piece[f] == largest[i] && piece[g] == largest[j];
+                      }
+                  apart = kind[e] == stays ? n_common < n_dims : n_of_piece < n_dims - 1;
+                }
+                to[e] = apart ? crosses : kind[e];
+              }
+            });
+    place.synchronize();
+    kinds.swap(new_kinds);
+    return result;
+  }
+
+  template <>
   std::int64_t compare_alike(Here,
                              const Adjacency            &edges,
                              const Adjacency            *across,

@@ -112,6 +112,9 @@ namespace PatchFEM
         if (on_any(graph_tools::compare_alike(where, all, outside, {at, n_coordinates, width}, largest, result.kinds,
                                               result.couplings, result.couplings_across)))
           jumps = find();
+        // Of bodies, that is with a displacement for each coordinate.
+        if (jumps && A.block_rows() > 1 && A.block_rows() == n_coordinates)
+          hinges = on_any(result.n > 0 ? graph_tools::find_hinges(where, all, n_coordinates, result.kinds) : 0);
       }
       if (jumps && ranks != nullptr)
         result.tied = graph_tools::tied_across(where, across, result.couplings_across,
@@ -137,7 +140,10 @@ namespace PatchFEM
     const unsigned int depth = level + levels_above;
     const Adjacency   &above = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
     if (depth == 0)
+    {
       material_depth = none;
+      hinges         = false;
+    }
     const bool follow     = depth > 0 && of_all(above.n_edges()) > 0;
     const bool by_entries = depth == 0 && data.strength_threshold != 0.;
     Adjacency  pattern, strong, across;
@@ -232,6 +238,7 @@ namespace PatchFEM
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
     aggregations.push_back(std::move(next));
     lists.set_jumps(any_jumps);
+    lists.set_hinges(hinges && depth > 0);
     if (along_short_edges)
       lists.set_short_edges(std::move(strong), std::move(strong_across));
     return lists;
@@ -246,6 +253,7 @@ namespace PatchFEM
     result->levels_above   = level;
     result->material_depth = material_depth;
     result->jumps          = jumps;
+    result->hinges         = hinges;
     result->width          = width;
     result->points         = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
     result->graph_above =

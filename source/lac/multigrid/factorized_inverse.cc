@@ -13,8 +13,7 @@ namespace PatchFEM
       /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
       constexpr int most_neighbours = 20;
 
-      /// The same at hinges: fibres that cut cells, 1e6 times as stiff, take 19 steps, with 16 and 12 39 and 89, with 40 17;
-      /// single cells 1000 times as stiff 22, 25, 27 and 18.
+      /// The same at hinges: fibres that cut cells, 1e6 times as stiff, take 19 steps, with 16 and 12 39 and 89, with 40 17.
       constexpr int most_at_hinges = 24;
 
       /// Hinges count where so many nodes are, of those that are looked at.

@@ -147,10 +147,11 @@ namespace PatchFEM
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
     if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
-    if (parameters.hinges)
+    const bool hinges = aggregates.has_hinges() || (parameters.hinges && below_finest);
+    if (parameters.smoother == AMGSmoother::chebyshev && (hinges || parameters.hinges))
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps,
-                                                                 below_finest ? FactorizedInverseRows::hinges
-                                                                              : FactorizedInverseRows::hinges_at_jumps);
+                                                                 hinges ? FactorizedInverseRows::hinges
+                                                                        : FactorizedInverseRows::hinges_at_jumps);
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
   }
 
