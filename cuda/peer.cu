@@ -103,7 +103,7 @@ namespace PatchFEM::kernels
       raise(link.raised[own], link.raised_from + now);
     }
 
-    /** Blocks that put come before those that take, which wait for other devices: these put whatever happens here. */
+    /** Blocks that put come before those that take: they wait for nothing that comes after this kernel. */
     template <typename Word>
     __global__ void __launch_bounds__(block_size) exchange_kernel(const PeerLinks    to,
                                                                   const PeerLinks    from,

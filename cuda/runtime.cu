@@ -308,7 +308,6 @@ namespace PatchFEM::cuda_runtime
 
   void deallocate_pinned(void *const pointer) noexcept
   {
-    cudaDeviceSynchronize(); // copies may still read it
     cudaFreeHost(pointer);
   }
 

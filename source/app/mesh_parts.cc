@@ -188,8 +188,8 @@ namespace PatchFEM::internal
           for (idx_t e = graph.offsets[c]; e < graph.offsets[c + 1]; ++e)
           {
             const auto   other = static_cast<std::uint32_t>(graph.neighbours[e]);
-            const double ratio = std::max(farthest[c], farthest[other]) / square(c, other);
-            graph.weights.push_back(static_cast<idx_t>(std::clamp(ratio / 4., 1., dearest)));
+            const double far = std::max(farthest[c], farthest[other]), near = 4. * square(c, other);
+            graph.weights.push_back(static_cast<idx_t>(far > dearest * near ? dearest : far > near ? far / near : 1.));
           }
         return graph;
       }

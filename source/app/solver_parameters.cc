@@ -20,9 +20,8 @@ namespace PatchFEM
          AMGSmoother::automatic,
          {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"chebyshev",
-         "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, and where stiff material hinges, blocks "
-         "of "
-         "the nodes around it",
+         "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, and where stiff material hinges in "
+         "a factorised sparse approximate inverse",
          AMGSmoother::chebyshev,
          {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"block_jacobi", "damped Jacobi with D", AMGSmoother::block_jacobi, {}},

@@ -189,7 +189,7 @@ namespace PatchFEM
           met.push_back(number / n_c);
       const std::vector<int> new_numbers = numbers->add(std::move(met));
       for (int &vertex : vertex_of_node)
-        vertex = vertex < 0 ? vertex : new_numbers[vertex];
+        vertex = vertex < numbers->n_own() ? vertex : new_numbers[vertex - numbers->n_own()];
     }
 
     KeptLines result;

@@ -69,6 +69,13 @@ namespace PatchFEM
     return nullptr;
   }
 
+  Transport::Exchange &Partitioner::started(const Backend &backend, const std::size_t bytes) const
+  {
+    Transport::Exchange *const result = known(backend, bytes);
+    require(result != nullptr, "An exchange of ", bytes, " bytes for each thing goes on that was not started.");
+    return *result;
+  }
+
   Transport::Exchange &Partitioner::exchange(const Backend &backend, const std::size_t bytes) const
   {
     Transport::Exchange *const           there = known(backend, bytes);
@@ -94,12 +101,12 @@ namespace PatchFEM
 
   void Partitioner::progress(const Backend &backend, const std::size_t bytes) const
   {
-    known(backend, bytes)->progress();
+    started(backend, bytes).progress();
   }
 
   void Partitioner::finish(const Backend &backend, void *const values, const std::size_t bytes) const
   {
-    known(backend, bytes)->finish(static_cast<char *>(values) + owned * bytes);
+    started(backend, bytes).finish(static_cast<char *>(values) + owned * bytes);
   }
 
   void Partitioner::start_and_finish(const Backend &backend, void *const values, const std::size_t bytes) const

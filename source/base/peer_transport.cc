@@ -118,11 +118,12 @@ namespace PatchFEM
         SharedArena::Place place;
         std::uint64_t      from; ///< they count from this one on
       };
+      static constexpr std::uint64_t each_use = std::uint64_t(1) << 44;
 
       Flags take_flags()
       {
         if (known.empty())
-          known.push_back({flags.allocate(4 * n_ranks * flag_bytes), 0});
+          known.push_back({flags.allocate(4 * n_ranks * flag_bytes), each_use}); // above what memory begins with
         const Flags result = known.back();
         known.pop_back();
         return result;
@@ -130,7 +131,7 @@ namespace PatchFEM
       void give_back(Flags used)
       {
         // No link lives to see so many exchanges, a year of them; after a million links flags are new ones.
-        used.from += std::uint64_t(1) << 44;
+        used.from += each_use;
         if (used.place.bytes > 0 && used.from != 0)
           known.push_back(used);
       }

@@ -136,17 +136,26 @@ namespace PatchFEM
     /** Memory of the host that a device fills and empties. */
     struct Pinned
     {
-      explicit Pinned(const std::size_t size)
-          : size(size), data(static_cast<char *>(size > 0 ? cuda_runtime::allocate_pinned(size) : nullptr))
+      Pinned(const Backend &backend, const std::size_t size)
+          : backend(backend), size(size),
+            data(static_cast<char *>(size > 0 ? cuda_runtime::allocate_pinned(size) : nullptr))
       {}
       ~Pinned()
       {
-        if (data != nullptr)
-          cuda_runtime::deallocate_pinned(data);
+        if (data == nullptr)
+          return;
+        try
+        {
+          backend.synchronize(); // copies may still read it
+        }
+        catch (...)
+        {}
+        cuda_runtime::deallocate_pinned(data);
       }
       Pinned(const Pinned &)            = delete;
       Pinned &operator=(const Pinned &) = delete;
 
+      const Backend     backend;
       const std::size_t size;
       char *const       data;
     };
@@ -156,7 +165,7 @@ namespace PatchFEM
     {
     public:
       StagedTransport(const Communicator &ranks, const Backend &backend)
-          : TransportByMessages(ranks, backend), numbers(2 * sizeof(double))
+          : TransportByMessages(ranks, backend), numbers(backend, 2 * sizeof(double))
       {}
 
       std::string name() const override { return "mpi"; }
@@ -177,8 +186,8 @@ namespace PatchFEM
                  const std::vector<Source>      &sources,
                  const int *const                indices,
                  const std::size_t               bytes)
-            : backend(of.backend), bytes(bytes), indices(indices), n_sent(n_things(destinations)), sent(n_sent * bytes),
-              received(n_things(sources) * bytes),
+            : backend(of.backend), bytes(bytes), indices(indices), n_sent(n_things(destinations)),
+              sent(backend, n_sent * bytes), received(backend, n_things(sources) * bytes),
               channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data, received.data))
         {}
 

@@ -711,6 +711,7 @@ namespace PatchFEM::kernels
   struct ProlongatorBlock
   {
     const int                       dynamic_nc, dynamic_nm, end;
+    const std::int64_t              first_value; ///< blocks before the first of values
     const SparsityView              pattern;
     const Number                   *values;
     const SlicedEllpackView<Number> P;
@@ -724,7 +725,7 @@ namespace PatchFEM::kernels
         return;
       const std::int64_t begin  = row < end ? pattern.row_offsets[row] : 0;
       const int          length = row < end ? static_cast<int>(pattern.row_offsets[row + 1] - begin) : 0;
-      const Number      *block  = values + begin * (nc * nm) + p * nm;
+      const Number      *block  = values + (begin - first_value) * (nc * nm) + p * nm;
       Number            *to     = P.values + P.value_index(row, p, 0, 0);
       for (int a = 0; a < nc; ++a, block += length * nm)
         for (int m = 0; m < nm; m += each)

@@ -17,7 +17,10 @@ namespace PatchFEM::memory
   /** Gives back what allocate() returned; never throws. */
   void deallocate(const Backend &backend, void *pointer, std::size_t bytes) noexcept;
 
-  /** Copies between any back ends: complete on return if either side is `host`, in stream order within one device. */
+  /**
+   * Copies between any back ends. To `host` it is complete on return; from `host` @p source is the caller's again, and the
+   * rest happens in stream order, as copies within one device do.
+   */
   void copy(const Backend &to, void *destination, const Backend &from, const void *source, std::size_t bytes);
 
   /** Sets bytes to zero, in stream order. */

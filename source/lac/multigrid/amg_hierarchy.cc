@@ -230,9 +230,9 @@ namespace PatchFEM
       smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
     }
     if (smoothing.smoother == nullptr)
-      smoothing.smoother =
-          make_smoother<SmootherNumber>(parameters, level.aggregates, &level != levels.front().get(),
-                                        level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1);
+      smoothing.smoother = make_smoother<SmootherNumber>(
+          parameters, level.aggregates, levels_above > 0 || &level != levels.front().get(),
+          level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1);
     if (std::isinf(highest_condition)) // else once condition() is known
       smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
@@ -282,8 +282,11 @@ namespace PatchFEM
     double below = 0.; // of a V-cycle from a level on
     for (double &of_level : entries)
       below += of_level += latency;
-    const bool automatic = parameters.cycle == AMGCycle::automatic, is_thin = condition() > parameters.thin_limit,
-               is_w = parameters.cycle == AMGCycle::w || (automatic && condition() > parameters.w_limit);
+    const SlicedEllpackMatrix<Number> &front = *levels.front()->A;
+    const double n_nodes   = levels_above > 0 ? nodes_above : static_cast<double>(front.n_rows() / front.block_rows());
+    const bool   automatic = parameters.cycle == AMGCycle::automatic,
+               is_thin     = condition() > parameters.thin_limit * std::cbrt(n_nodes * n_nodes),
+               is_w        = parameters.cycle == AMGCycle::w || (automatic && condition() > parameters.w_limit);
     double left = automatic && is_thin ? parameters.second_visit_share * below : 0., visits = 1.;
     twice.assign(entries.size(), false);
     for (std::size_t level = 1; level + 1 < entries.size(); ++level)

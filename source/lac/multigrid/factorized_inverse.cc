@@ -133,7 +133,7 @@ namespace PatchFEM
       d.reinit(A.backend(), A.n_rows(), true);
       z.reinit(A.backend(), A.n_rows(), true);
     });
-    lambda.compute(A, inverse, eigenvalue_steps);
+    lambda.compute(A, inverse, eigenvalue_steps, rows != FactorizedInverseRows::neighbours);
     choose(A.backend(), [&](auto where) {
       multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
     });

@@ -115,7 +115,7 @@ namespace PatchFEM::multigrid
       const double own = of_node(i);
       for (int k = 0; k < A.row_lengths[i]; ++k)
         if (const int j = A.column(i, k); // which couples with i, too
-            j < A.n_rows && own > factor * coupling(i, k) && own > factor * of_node(j))
+            j < A.n_rows && own > factor * coupling(i, k) && own > factor * of_node(j) && of_node(j) > 0.)
           return true;
       return false;
     }

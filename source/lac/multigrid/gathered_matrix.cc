@@ -88,9 +88,12 @@ namespace PatchFEM
     Array<Number>     own(place, places.size() * size);
     Array<Number>     of_others(place, sources.empty() ? 0 : sources.back().end * size);
     choose(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
+    std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr)
-      travel = everything->exchange(place, destinations, sources, sent.data(), sizeof(Number) * size);
+      fresh = everything->exchange(place, destinations, sources, sent.data(), sizeof(Number) * size);
     everything->communicator().look();
+    if (fresh != nullptr)
+      travel = std::move(fresh);
     travel->run(own.data(), of_others.data());
     choose(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });
   }

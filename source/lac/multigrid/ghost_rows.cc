@@ -190,17 +190,20 @@ namespace PatchFEM
                          const int                n_m,
                          Number                  *values) const
   {
-    const Backend       place = pattern.offsets.backend();
-    const int           size  = n_c * n_m;
-    const std::size_t   bytes = size * sizeof(Number);
-    const Array<Number> sent  = choose(place, [&](auto where) {
+    const Backend                        place = pattern.offsets.backend();
+    const int                            size  = n_c * n_m;
+    const std::size_t                    bytes = size * sizeof(Number);
+    const Array<Number>                  sent  = choose(place, [&](auto where) {
       return of_ranks::read_values(where, pattern, begin, nodes.sent(place), starts, n_sent, size, values);
     });
-    Array<Number>       received(place, places.size() * size);
+    Array<Number>                        received(place, places.size() * size);
+    std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr || bytes != block_bytes)
-      travel = nodes.exchange(place, destinations, sources, nullptr, bytes);
-    block_bytes = bytes;
+      fresh = nodes.exchange(place, destinations, sources, nullptr, bytes);
     nodes.communicator().look();
+    if (fresh != nullptr)
+      travel = std::move(fresh);
+    block_bytes = bytes;
     travel->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
     choose(place, [&](auto where) {

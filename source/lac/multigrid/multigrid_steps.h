@@ -414,7 +414,10 @@ namespace PatchFEM
     /// conjugate gradients for elasticity and Laplace on hexahedra and tetrahedra, 1.65 up to 3 % more on tetrahedra.
     constexpr double omega_factor = 1.5;
 
-    /** Calls @p body(row, p) for rows [first, end) and 0 <= p < width, neighbours of a slice of @p h rows side by side. */
+    /**
+     * Calls @p body(row, p) for rows [first, end), on devices up to the end of their last slice of @p h rows, and
+     * 0 <= p < width, neighbours of a slice side by side.
+     */
     template <typename Body>
     void
     for_blocks(const Backend &place, const int first, const int end, const int h, const int width, const Body &body)
@@ -692,10 +695,10 @@ namespace PatchFEM
           buffer.reinit(place, n * nc * nm);
         memory::copy(place, buffer.data(), place, to.values + begin * nc * nm, n * nc * nm * sizeof(Number));
       }
-      const Number *const values = (in_place ? buffer.data() : P_values.data()) - begin * (nc * nm);
+      const Number *const values = in_place ? buffer.data() : P_values.data();
       kernels::with_prolongator_sizes(nc, nm, [&](auto c, auto m) {
         for_blocks(place, first, (end + h - 1) / h * h, h, width,
-                   kernels::ProlongatorBlock<c, m, Number>{nc, nm, end, from, values, to});
+                   kernels::ProlongatorBlock<c, m, Number>{nc, nm, end, begin, from, values, to});
       });
     }
   }

@@ -87,12 +87,14 @@ namespace PatchFEM
     const std::size_t size = std::size_t(n_modes) * n_modes;
     if (nodes.communicator().maximum(std::int64_t(wanted)) == 0)
       return Array<double>();
-    const Backend &place = aggregate_of_node.backend();
+    const Backend                       &place = aggregate_of_node.backend();
+    std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr)
     {
+      destinations.clear();
       for (const Destination &to : nodes.destinations())
         destinations.push_back({to.rank, {}, to.size()});
-      travel = nodes.exchange(place, destinations, nodes.sources(), nullptr, size * sizeof(double));
+      fresh = nodes.exchange(place, destinations, nodes.sources(), nullptr, size * sizeof(double));
     }
     Array<double> received(place, nodes.n_ghosts() * size), result(place, n_numbers * size);
     const auto    sent = choose(place, [&](auto where) {
@@ -100,6 +102,8 @@ namespace PatchFEM
                                                   own);
     });
     nodes.communicator().look();
+    if (fresh != nullptr)
+      travel = std::move(fresh);
     travel->run(sent.data(), received.data());
     result.set_zero(); // of those that are no ghosts'
     if (!own.empty())

@@ -232,7 +232,8 @@ namespace PatchFEM
     for (const std::unique_ptr<Level> &level : levels)
       entries.push_back(static_cast<double>(level->A->n_nonzero_elements()) / ranks.size());
     ranks.sum(entries.data(), static_cast<int>(entries.size()));
-    gathered.know_finest(std::move(entries), std::move(of_all), null_scale);
+    gathered.know_finest(std::move(entries), static_cast<double>(finest->partitioner()->n_global()), std::move(of_all),
+                         null_scale);
   }
 
   template <typename Number>

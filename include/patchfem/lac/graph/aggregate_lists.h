@@ -61,7 +61,7 @@ namespace PatchFEM
 
     /**
      * Of several ranks whose aggregates know those of ghosts: their @p numbers on this rank, and of each ghost that of its
-     * aggregate, -1 where none. Without them they are found when they are needed.
+     * aggregate, -1 where none. Without them they are found when they are needed. On all ranks or on none.
      */
     void set_ghosts(std::shared_ptr<const CoarseNumbers> numbers, Array<int> &&aggregate_of_ghost)
     {

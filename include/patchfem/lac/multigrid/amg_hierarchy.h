@@ -97,11 +97,13 @@ namespace PatchFEM
     /**
      * Before initialize() and update() of levels that @p n_above others are above: what its rows see of the diagonal of
      * the finest matrix of all (multigrid::restricted()), on its back end, for condition(), the root mean square of
-     * that diagonal, which null vectors need, and of each level above the entries that a visit sweeps over.
+     * that diagonal, which null vectors need, its @p n_nodes, and of each level above the @p entries that a visit sweeps
+     * over.
      */
-    void know_finest(std::vector<double> &&entries, Vector<double> &&weights, const double scale)
+    void know_finest(std::vector<double> &&entries, const double n_nodes, Vector<double> &&weights, const double scale)
     {
       levels_above   = static_cast<unsigned int>(entries.size());
+      nodes_above    = n_nodes;
       entries_above  = std::move(entries);
       diagonal_above = std::move(weights);
       scale_above    = scale;
@@ -169,7 +171,7 @@ namespace PatchFEM
       std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
       bool                                   has_coarse = false;
       mutable Vector<Number>                 x, b;     ///< none on the finest level
-      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
+      mutable Vector<Number>                 x_2, b_2; ///< of second visits
 
       int n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
 
@@ -187,9 +189,9 @@ namespace PatchFEM
     std::unique_ptr<Smoothing<float>>   single_finest;  ///< the finest level in fp32 under others in fp64
     std::vector<Array<double>>          null_vectors;   ///< of the last level
     Vector<double>                      diagonal_above; ///< of know_finest()
-    double                              scale_above = 0.;
-    std::vector<double>                 entries_above; ///< likewise
-    std::vector<bool>                   twice;         ///< [level of all]: see is_visited_twice()
+    double                              scale_above = 0., nodes_above = 0.; ///< likewise
+    std::vector<double>                 entries_above;                      ///< likewise
+    std::vector<bool>                   twice;                              ///< [level of all]: see is_visited_twice()
     unsigned int                        levels_above       = 0;
     double                              condition_estimate = 0.;
     double                              highest_condition  = std::numeric_limits<double>::infinity();

@@ -65,10 +65,12 @@ namespace PatchFEM
     /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38
     /// for 50, 10 : 1 17 for 23), and devices wait for small levels.
     double w_limit = 1e13;
-    /// Where AMGHierarchy::condition() is above this, coarse levels are visited twice as long as that takes no more than
-    /// such a share of a V-cycle, the finer ones first. Plates of 1 x 1 x 0.002 with 38 k and 335 k unknowns take 41 and
-    /// 36 steps for 58 and 57, a sandwich of layers 1e6 : 1 28 for 35.
-    double thin_limit         = 1e6;
+    /// Where AMGHierarchy::condition() is above this times n^(2/3), n the nodes of the finest level, coarse levels are
+    /// visited twice as long as that takes no more than such a share of a V-cycle, the finer ones first. Of bodies of one
+    /// shape that ratio hardly depends on the mesh: it is 1.5e3 for beams of 10 : 1 and 5e4 for 25 : 1, which V-cycles
+    /// solve as well, and 4e5 to 2e7 for plates of 0.01 to 0.0001. Plates of 1 x 1 x 0.002 with 38 k and 335 k unknowns
+    /// take 41 and 36 steps for 58 and 57, a sandwich of layers 1e6 : 1 28 for 35.
+    double thin_limit         = 1e5;
     double second_visit_share = 0.2;
     /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and
     /// n^2 values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix,

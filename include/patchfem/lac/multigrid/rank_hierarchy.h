@@ -72,7 +72,7 @@ namespace PatchFEM
       SmoothedAggregation<Number>            coarsening;
       std::vector<Array<double>>             settled;  ///< null vectors that are held on the next level
       mutable Vector<Number>                 x, b, r;  ///< x and b none on the finest level
-      mutable Vector<Number>                 x_2, b_2; ///< of a W-cycle's second visit
+      mutable Vector<Number>                 x_2, b_2; ///< of second visits
 
       int  n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
       void reinit_coarse(int n_modes);
