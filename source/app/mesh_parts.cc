@@ -6,6 +6,8 @@
 #include <patchfem/base/simplex_refinement.h>
 
 #include <deal.II/base/types.h>
+#include <deal.II/lac/sparsity_pattern.h>
+#include <deal.II/lac/sparsity_tools.h>
 
 #include <algorithm>
 #include <array>
@@ -124,7 +126,17 @@ namespace PatchFEM::internal
           std::iota(owners.begin(), owners.end(), 0U);
         else if (n_parts > 1)
         {
-          MetisGraph               graph = neighbours();
+          MetisGraph graph = neighbours();
+          if (std::all_of(graph.weights.begin(), graph.weights.end(), [](const idx_t weight) { return weight == 1; }))
+          {
+            dealii::SparsityPattern pattern(n_cells, n_cells, n_faces_per_cell(mesh.kind) + 1);
+            for (std::uint32_t c = 0; c < n_cells; ++c)
+              for (idx_t e = graph.offsets[c]; e < graph.offsets[c + 1]; ++e)
+                pattern.add(c, static_cast<std::uint32_t>(graph.neighbours[e]));
+            pattern.compress();
+            dealii::SparsityTools::partition(pattern, n_parts, owners);
+            return owners;
+          }
           const std::vector<idx_t> parts = graph.partition(static_cast<idx_t>(n_parts), n_parts <= 8);
           std::copy(parts.begin(), parts.end(), owners.begin());
         }

@@ -69,9 +69,9 @@ namespace PatchFEM
     /// visited twice as long as that takes no more than such a share of a V-cycle, the finer ones first. Of bodies of one
     /// shape that ratio hardly depends on the mesh: it is 1.5e3 for beams of 10 : 1 and 5e4 for 25 : 1, which V-cycles
     /// solve as well, and 4e5 to 2e7 for plates of 0.01 to 0.0001. Plates of 1 x 1 x 0.002 with 38 k and 335 k unknowns
-    /// take 41 and 36 steps for 58 and 57, a sandwich of layers 1e6 : 1 28 for 35.
+    /// take 45 and 42 steps for 58 and 57, a sandwich of layers 1e6 : 1 32 for 40. Stiff balls gain a step for a fifth.
     double thin_limit         = 1e5;
-    double second_visit_share = 0.2;
+    double second_visit_share = 0.13;
     /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and
     /// n^2 values in each cycle. 0: up to 1000 if that takes at most 60 operations for each entry of the finest matrix,
     /// and 500 in any case. Slender bodies are coarsened slowly and not well: cells of 50 : 1 with 205,275 unknowns
