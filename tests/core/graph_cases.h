@@ -196,9 +196,9 @@ namespace cases
       Array<double>        couplings = graph_tools::couplings_of(where, A, graph), none;
       Array<unsigned char> kinds;
       const Array<double>  largest = graph_tools::largest_couplings(where, graph, couplings, nullptr, none);
-      graph_tools::find_jumps(where, graph, couplings, largest, kinds);
+      graph_tools::find_jumps(where, graph, couplings, nullptr, none, largest, kinds);
       graph_tools::compare_alike(where, graph, nullptr, {points.data(), dim, dim}, largest, kinds, couplings, none);
-      graph_tools::find_jumps(where, graph, couplings,
+      graph_tools::find_jumps(where, graph, couplings, nullptr, none,
                               graph_tools::largest_couplings(where, graph, couplings, nullptr, none), kinds);
       return graph_tools::uniform_edges(where, graph, couplings, kinds, {}, graph);
     });

@@ -183,11 +183,18 @@ namespace
           before.push_back(kind);
         }
       }
-      const Adjacency      graph = cases::to_adjacency(backend, lists);
-      Array<unsigned char> changed(backend, before);
-      const auto           n_hinges =
-          choose(backend, [&](auto where) { return graph_tools::find_hinges(where, graph, n_dims, changed); });
-      const std::vector<unsigned char> after = changed.to_vector();
+      const Adjacency                  graph = cases::to_adjacency(backend, lists);
+      Array<unsigned char>             changed(backend, before);
+      const auto                       n_hinges = choose(backend, [&](auto where) {
+        graph_tools::Hinges hinges;
+        const Array<double> none(backend, 0);
+        hinges.coupled = graph_tools::coupled_nodes(where, graph, changed, nullptr, none, none);
+        const auto result = graph_tools::find_hinges(where, graph, nullptr, n_dims, hinges);
+        if (result > 0)
+          graph_tools::cut_at_hinges(where, graph, hinges, n_dims, changed);
+        return result;
+      });
+      const std::vector<unsigned char> after    = changed.to_vector();
       std::set<std::pair<int, int>>    cut;
       std::size_t                      e = 0;
       for (std::size_t i = 0; i < lists.size(); ++i)
@@ -248,6 +255,24 @@ TEST_P(JumpsTest, CubesTurnAboutAnEdge)
   EXPECT_EQ(n, 2);
   EXPECT_EQ(cut, both_ways(expected));
   EXPECT_EQ(with({4, 5, 6, 7, 9, 10, 11, 12}).second, 0);
+}
+
+/** Two columns of two cubes share the nodes 0, 1, 2 of an edge; node 1, in its middle, is beside a soft one. */
+TEST_P(JumpsTest, ColumnsTurnAboutAnEdge)
+{
+  StiffCells cells;
+  for (const int column : {3, 12})
+    for (const int level : {0, 1})
+    {
+      std::vector<int> cell{level, level + 1};
+      for (int k = 0; k < 6; ++k)
+        cell.push_back(column + 3 * level + k);
+      cells.add(cell);
+    }
+  cells.connect(1, 21, 0);
+  EXPECT_EQ(cells.hinged(backend(), 3).second, 1);
+  cells.add({1, 2, 3, 4, 5, 6, 12, 15}); // ties them
+  EXPECT_EQ(cells.hinged(backend(), 3).second, 0);
 }
 
 /** One cube in eight of 9^3 is stiff: what is cut is that of the host, on both sides of each edge. */

@@ -26,6 +26,13 @@ namespace PatchFEM::graph_tools
 
       PATCHFEM_INLINE std::int64_t begin(const std::int64_t i) const { return graph.offsets[i]; }
       PATCHFEM_INLINE std::int64_t end(const std::int64_t i) const { return graph.offsets[i + 1]; }
+
+      /** Whether edge @p e of node @p i couples, by @p most [node]. */
+      PATCHFEM_INLINE bool couple(const std::int64_t e, const std::int64_t i, const double *most) const
+      {
+        const int j = graph.neighbours[e];
+        return of_edge[e] > least_coupling * no_tie * (most[i] > most[j] ? most[i] : most[j]);
+      }
     };
 
     CoupledEdges coupled(const Adjacency &graph, const Array<double> &couplings)
@@ -256,12 +263,15 @@ namespace PatchFEM::graph_tools
   std::int64_t find_jumps(Here,
                           const Adjacency      &edges,
                           const Array<double>  &couplings,
+                          const Adjacency      *across,
+                          const Array<double>  &couplings_across,
                           const Array<double>  &largest_couplings,
                           Array<unsigned char> &result)
   {
-    const Backend      &place = edges.backend();
-    const CoupledEdges  own   = coupled(edges, couplings);
-    const double *const most  = largest_couplings.data();
+    const Backend      &place   = edges.backend();
+    const CoupledEdges  own     = coupled(edges, couplings);
+    const CoupledEdges  outside = across != nullptr ? coupled(*across, couplings_across) : CoupledEdges{};
+    const double *const most    = largest_couplings.data();
     Array<int>          counts(place, edges.n_nodes());
     Array<std::int64_t> sums;
     int *const          count = counts.data();
@@ -308,6 +318,15 @@ namespace PatchFEM::graph_tools
             f += p <= q;
             g += q <= p;
           }
+        if (outside.of_edge != nullptr && soft >= least_coupling * least_coupling * stiff)
+          for (std::int64_t f = outside.begin(i), g = outside.begin(j);
+               !joined && f < outside.end(i) && g < outside.end(j);)
+          {
+            const int p = outside.graph.neighbours[f], q = outside.graph.neighbours[g];
+            joined = p == q && outside.couple(f, i, most) && outside.couple(g, j, most);
+            f += p <= q;
+            g += q <= p;
+          }
         kind[e] = joined ? stays : crosses;
         n_jumps += !joined;
       }
@@ -317,57 +336,145 @@ namespace PatchFEM::graph_tools
   }
 
   template <>
-  std::int64_t find_hinges(Here, const Adjacency &edges, const int n_dims, Array<unsigned char> &kinds)
+  CompressedPattern coupled_nodes(Here,
+                                  const Adjacency            &edges,
+                                  const Array<unsigned char> &kinds,
+                                  const Adjacency            *across,
+                                  const Array<double>        &couplings_across,
+                                  const Array<double>        &largest)
   {
-    const Backend             &place = edges.backend();
-    const int                  n     = edges.n_nodes();
-    const AdjacencyView        graph = edges.view();
-    const unsigned char *const kind  = kinds.data();
-    Array<int>                 pieces(place, kinds.size()), largest(place, n), counts(place, n);
-    Array<std::int64_t>        sums;
+    const Backend             &place   = edges.backend();
+    const int                  n       = edges.n_nodes();
+    const AdjacencyView        graph   = edges.view();
+    const CoupledEdges         outside = across != nullptr ? coupled(*across, couplings_across) : CoupledEdges{};
+    const unsigned char *const kind    = kinds.data();
+    const double *const        most    = largest.data();
+    const auto for_each = [=] PATCHFEM_DEVICE(const std::int64_t i, const auto &use) { // ghosts come behind own nodes
+      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        if (kind[e] == couples)
+          use(graph.neighbours[e]);
+      if (outside.of_edge != nullptr)
+        for (std::int64_t e = outside.begin(i); e < outside.end(i); ++e)
+          if (outside.couple(e, i, most))
+            use(outside.graph.neighbours[e]);
+    };
+    Array<int>        lengths(place, n);
+    CompressedPattern result;
+    for_all(place, n, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      int length = 0;
+      for_each(i, [&](int) { ++length; });
+      lengths[i] = length;
+    });
+    launch(place,
+           [&](const Here here) { result = CompressedPattern(here, static_cast<int>(largest.size()), lengths); });
+    for_all(
+        place, n,
+        [=, offsets = result.offsets.data(), columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          std::int64_t to = offsets[i];
+          for_each(i, [&](const int j) { columns[to++] = j; });
+        });
+    place.synchronize();
+    return result;
+  }
+
+  namespace
+  {
+    /** What nodes couple with. */
+    struct CoupledRows
+    {
+      int                 n; ///< own nodes
+      const std::int64_t *offsets;
+      const int          *columns, *rows;
+
+      explicit CoupledRows(const Hinges &hinges, const int n)
+          : n(n), offsets(hinges.coupled.offsets.data()), columns(hinges.coupled.columns.data()),
+            rows(hinges.rows.data())
+      {}
+
+      /** The entry of @p j among those of @p i, or -1. */
+      PATCHFEM_INLINE std::int64_t find(const int i, const int j) const
+      {
+        const int        row  = i < n ? i : rows[i - n];
+        const int *const last = columns + offsets[row + 1];
+        const int *const at   = kernels::lower_bound(columns + offsets[row], last, j);
+        return at != last && *at == j ? at - columns : -1;
+      }
+
+      /** Calls @p use(entry of i, entry of j) for each node that both couple with. */
+      template <typename Use>
+      PATCHFEM_INLINE void for_each_common(const int i, const int j, const Use &use) const
+      {
+        const int row = j < n ? j : rows[j - n];
+        for (std::int64_t e = offsets[i], f = offsets[row]; e < offsets[i + 1] && f < offsets[row + 1];)
+        {
+          const int p = columns[e], q = columns[f]; // both ascend
+          if (p == q)
+            use(e, f);
+          e += p <= q;
+          f += q <= p;
+        }
+      }
+    };
+  } // namespace
+
+  template <>
+  std::int64_t find_hinges(Here, const Adjacency &edges, const Adjacency *across, const int n_dims, Hinges &hinges)
+  {
+    const Backend      &place   = edges.backend();
+    const int           n       = edges.n_nodes();
+    const AdjacencyView graph   = edges.view();
+    const AdjacencyView outside = across != nullptr ? across->view() : AdjacencyView{};
+    const CoupledRows   coupled(hinges, n);
+    Array<int>          counts(place, n);
+    Array<std::int64_t> sums;
+    hinges.pieces.reinit(place, hinges.coupled.columns.size());
+    hinges.largest.reinit(place, n);
     if (n == 0)
       return 0;
-    // The edge to j among those of i, or -1.
-    const auto find = [=] PATCHFEM_DEVICE(const int i, const int j) -> std::int64_t {
-      const int *const last = graph.neighbours + graph.offsets[i + 1];
-      const int *const at   = kernels::lower_bound(graph.neighbours + graph.offsets[i], last, j);
-      return at != last && *at == j ? at - graph.neighbours : -1;
-    };
+    Array<std::uint64_t> couplings(place, hinges.coupled.columns.size()); // with which of the row each entry couples
     for_all(place, n,
-            [=, piece = pieces.data(), largest = largest.data(),
+            [=, piece = hinges.pieces.data(), largest = hinges.largest.data(), with = couplings.data(),
              counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const std::int64_t begin = graph.offsets[i], end = graph.offsets[i + 1];
-              int                n_coupled = 0, n_pieces = 0, most = 0, second = 0;
+              const std::int64_t begin = coupled.offsets[i], end = coupled.offsets[i + 1];
+              std::int64_t       n_all = graph.offsets[i + 1] - graph.offsets[i];
+              if (outside.offsets != nullptr)
+                n_all += outside.offsets[i + 1] - outside.offsets[i];
+              for (std::int64_t e = begin; e < end; ++e)
+                piece[e] = 0;
+              largest[i] = 0;
+              counts[i]  = 0;
+              if (end - begin == n_all || end - begin > 64)
+                return;
               for (std::int64_t e = begin; e < end; ++e)
               {
-                piece[e] = 0;
-                n_coupled += kind[e] == couples;
+                with[e] = 0;
+                coupled.for_each_common(
+                    static_cast<int>(i), coupled.columns[e],
+                    [&](const std::int64_t f, std::int64_t) { with[e] |= std::uint64_t(1) << (f - begin); });
               }
-              largest[i] = 0;
-              for (std::int64_t e = begin; e < end && n_coupled < end - begin; ++e)
+              int n_pieces = 0, most = 0, second = 0;
+              for (std::int64_t seed = begin; seed < end; ++seed)
               {
-                if (kind[e] != couples || piece[e] != 0)
+                if (piece[seed] != 0)
                   continue;
-                piece[e] = ++n_pieces;
-                int size = 1;
+                piece[seed]           = ++n_pieces;
+                std::uint64_t members = std::uint64_t(1) << (seed - begin);
+                int           size    = 1;
                 for (bool grows = true; grows;)
                 {
                   grows = false;
                   for (std::int64_t f = begin; f < end; ++f)
                   {
-                    if (kind[f] != couples || piece[f] != 0)
+                    const std::uint64_t ties = with[f] & members;
+                    if (piece[f] != 0 || ties == 0)
                       continue;
-                    const int needed = size < n_dims - 1 ? size : n_dims - 1;
-                    int       n_with = 0;
-                    for (std::int64_t g = begin; g < end && n_with < needed; ++g)
-                      if (piece[g] == n_pieces)
-                      {
-                        const std::int64_t between = find(graph.neighbours[f], graph.neighbours[g]);
-                        n_with += between >= 0 && kind[between] == couples;
-                      }
-                    if (n_with < needed)
+                    bool joins = size < n_dims - 1 || n_dims < 3;
+                    for (std::int64_t g = begin; g < end && !joins; ++g)
+                      joins = (ties >> (g - begin) & 1) != 0 && (with[g] & ties) != 0;
+                    if (!joins)
                       continue;
                     piece[f] = n_pieces;
+                    members |= std::uint64_t(1) << (f - begin);
                     ++size;
                     grows = true;
                   }
@@ -377,22 +484,35 @@ namespace PatchFEM::graph_tools
                 second = size > most ? most : size > second ? size : second;
                 most   = size > most ? size : most;
               }
-              counts[i] = second >= 2 * (n_dims - 1);
+              counts[i] = second >= 2 * n_dims - 3;
               if (counts[i] == 0)
                 largest[i] = 0;
             });
-    const std::int64_t result = scan(counts, sums);
-    if (result == 0)
-      return 0;
+    return scan(counts, sums);
+  }
+
+  template <>
+  std::int64_t
+  cut_at_hinges(Here, const Adjacency &edges, const Hinges &hinges, const int n_dims, Array<unsigned char> &kinds)
+  {
+    const Backend       &place = edges.backend();
+    const int            n     = edges.n_nodes();
+    const AdjacencyView  graph = edges.view();
+    const CoupledRows    coupled(hinges, n);
     Array<unsigned char> new_kinds(place, kinds.size());
+    Array<int>           counts(place, n);
+    Array<std::int64_t>  sums;
+    if (n == 0)
+      return 0;
     for_all(place, n,
-            [=, piece = pieces.data(), largest = largest.data(),
-             to = new_kinds.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+            [=, piece = hinges.pieces.data(), largest = hinges.largest.data(), kind = kinds.data(),
+             to = new_kinds.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t node) {
               const int  i       = static_cast<int>(node);
               const auto is_left = [=](const int a, const int b) {
-                const std::int64_t e = largest[a] == 0 ? -1 : find(a, b);
-                return e >= 0 && kind[e] == couples && piece[e] != largest[a];
+                const std::int64_t e = largest[a] == 0 ? -1 : coupled.find(a, b);
+                return e >= 0 && piece[e] != largest[a];
               };
+              int n_cut = 0;
               for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
               {
                 const int  j     = graph.neighbours[e];
@@ -401,19 +521,18 @@ namespace PatchFEM::graph_tools
                 if (kind[e] == stays || (kind[e] == couples && both && !apart))
                 {
                   int n_common = 0, n_of_piece = 0;
-                  for (std::int64_t f = graph.offsets[i]; f < graph.offsets[i + 1]; ++f)
-                    if (kind[f] == couples)
-                      if (const std::int64_t g = find(j, graph.neighbours[f]); g >= 0 && kind[g] == couples)
-                      {
-                        ++n_common;
-                        n_of_piece += piece[f] == largest[i] && piece[g] == largest[j];
-                      }
+                  coupled.for_each_common(i, j, [&](const std::int64_t f, const std::int64_t g) {
+                    ++n_common;
+                    n_of_piece += piece[f] == largest[i] && piece[g] == largest[j];
+                  });
                   apart = kind[e] == stays ? n_common < n_dims : n_of_piece < n_dims - 1;
                 }
                 to[e] = apart ? crosses : kind[e];
+                n_cut += apart;
               }
+              counts[i] = n_cut;
             });
-    place.synchronize();
+    const std::int64_t result = scan(counts, sums);
     kinds.swap(new_kinds);
     return result;
   }
@@ -499,11 +618,8 @@ namespace PatchFEM::graph_tools
              tied = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               tied[i] = 0;
               for (std::int64_t e = of.begin(i); e < of.end(i); ++e)
-              {
-                const int j = of.graph.neighbours[e];
-                if (of.of_edge[e] > least_coupling * no_tie * (most[i] > most[j] ? most[i] : most[j]))
+                if (of.couple(e, i, most))
                   tied[i] = 1;
-              }
             });
     return result;
   }

@@ -83,8 +83,11 @@ namespace PatchFEM
       };
       Array<double> largest;
       const auto    find = [&] {
-        largest  = graph_tools::largest_couplings(where, all, result.couplings, outside, result.couplings_across);
-        result.n = graph_tools::find_jumps(where, all, result.couplings, largest, result.kinds);
+        largest = graph_tools::largest_couplings(where, all, result.couplings, outside, result.couplings_across);
+        if (ranks != nullptr)
+          largest = rank_edges::with_ghosts(place, *ranks, largest);
+        result.n = graph_tools::find_jumps(where, all, result.couplings, outside, result.couplings_across, largest,
+                                              result.kinds);
         return on_any(result.n);
       };
       if (finest)
@@ -114,11 +117,19 @@ namespace PatchFEM
           jumps = find();
         // Of bodies, that is with a displacement for each coordinate.
         if (jumps && A.block_rows() > 1 && A.block_rows() == n_coordinates)
-          hinges = on_any(result.n > 0 ? graph_tools::find_hinges(where, all, n_coordinates, result.kinds) : 0);
+        {
+          graph_tools::Hinges found;
+          found.coupled =
+              graph_tools::coupled_nodes(where, all, result.kinds, outside, result.couplings_across, largest);
+          if (ranks != nullptr)
+            found.rows = rank_edges::append_ghosts(*ranks, found.coupled);
+          hinges = on_any(graph_tools::find_hinges(where, all, outside, n_coordinates, found));
+          if (hinges)
+            result.n += graph_tools::cut_at_hinges(where, all, found, n_coordinates, result.kinds);
+        }
       }
       if (jumps && ranks != nullptr)
-        result.tied = graph_tools::tied_across(where, across, result.couplings_across,
-                                               rank_edges::with_ghosts(place, *ranks, largest));
+        result.tied = graph_tools::tied_across(where, across, result.couplings_across, largest);
     });
   }
 

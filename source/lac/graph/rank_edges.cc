@@ -183,6 +183,21 @@ namespace PatchFEM::rank_edges
     return result;
   }
 
+  Array<int> append_ghosts(const Partitioner &nodes, CompressedPattern &rows)
+  {
+    const int                 n = nodes.n_owned();
+    CoarseNumbers             numbers(nodes.communicator(), n);
+    std::vector<std::int64_t> ghosts;
+    for (int g = n; g < nodes.n_local(); ++g)
+      ghosts.push_back(nodes.global(g));
+    numbers.add(ghosts);
+    const std::vector<int> columns = GhostRows().append(nodes, numbers, rows).to_vector();
+    std::vector<int>       result(numbers.n() - n, -1);
+    for (std::size_t g = 0; g < columns.size(); ++g)
+      result[columns[g] - n] = n + static_cast<int>(g);
+    return Array<int>(rows.columns.backend(), result);
+  }
+
   template Adjacency across(const SlicedEllpackMatrix<float> &, double);
   template Adjacency across(const SlicedEllpackMatrix<double> &, double);
 } // namespace PatchFEM::rank_edges

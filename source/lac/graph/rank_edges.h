@@ -52,6 +52,13 @@ namespace PatchFEM::rank_edges
                          const Array<double> &couplings_across,
                          Array<double>       &couplings_of_all);
 
+  /**
+   * The rows of ghosts of a graph, as their owners have them, behind those of owned nodes, whose columns ascend and are
+   * nodes here. Nodes of others that a row of a ghost leads to become columns, too. Returns the rows of columns from
+   * n_owned() on, or -1.
+   */
+  Array<int> append_ghosts(const Partitioner &nodes, CompressedPattern &rows);
+
   /** @p values of all nodes here, [node][width], from those of owned ones. */
   template <typename T>
   Array<T> with_ghosts(const Backend &place, const Partitioner &nodes, const Array<T> &values, const int width = 1)
