@@ -72,7 +72,7 @@ function(patchfem_materials application cells)
   endforeach()
 endfunction()
 patchfem_materials(laplace 16 layers:1e6:8 balls:1e6:9 few_checks:1e6:20)
-patchfem_materials(elasticity 12 layers:1e3:30 balls:1e6:10 fibres:1e3:21 few_checks:1e3:15:24 few_blocks:1e3:15:18 few_blocks:1e6:36 cut_fibres:1e6:19:38)
+patchfem_materials(elasticity 12 layers:1e3:27 balls:1e6:11 fibres:1e3:21 few_checks:1e3:15:24 few_blocks:1e3:15:18 few_blocks:1e6:39 cut_fibres:1e6:19:38)
 
 # Cells twenty times as long as wide, and as wide as thick: aggregates along short edges only.
 set(box "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} "Baseline=trilinos_ml")

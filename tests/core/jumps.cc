@@ -6,6 +6,7 @@
 #include <patchfem/lac/graph/mis_aggregation.h>
 
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace PatchFEM;
@@ -158,6 +159,7 @@ namespace
   struct StiffCells
   {
     std::map<int, std::map<int, unsigned char>> kinds; // [node][neighbour]: 2, or 1 and 0 of further edges
+    std::set<int>                               soft;  // nodes that couple a thousandth of what others do
 
     void connect(const int i, const int j, const unsigned char kind) { kinds[i][j] = kinds[j][i] = kind; }
 
@@ -183,13 +185,17 @@ namespace
           before.push_back(kind);
         }
       }
-      const Adjacency                  graph = cases::to_adjacency(backend, lists);
+      const Adjacency     graph = cases::to_adjacency(backend, lists);
+      std::vector<double> largest;
+      for (std::size_t i = 0; i < lists.size(); ++i)
+        largest.push_back(soft.count(static_cast<int>(i)) > 0 ? 1e-3 : 1.);
+      const Array<double>              most(backend, largest);
       Array<unsigned char>             changed(backend, before);
       const auto                       n_hinges = choose(backend, [&](auto where) {
         graph_tools::Hinges hinges;
         const Array<double> none(backend, 0);
-        hinges.coupled = graph_tools::coupled_nodes(where, graph, changed, nullptr, none, none);
-        const auto result = graph_tools::find_hinges(where, graph, nullptr, n_dims, hinges);
+        hinges.coupled = graph_tools::coupled_nodes(where, graph, changed, nullptr, none, most);
+        const auto result = graph_tools::find_hinges(where, graph, nullptr, most, n_dims, hinges);
         if (result > 0)
           graph_tools::cut_at_hinges(where, graph, hinges, n_dims, changed);
         return result;
@@ -231,6 +237,9 @@ TEST_P(JumpsTest, SquaresTurnAboutANode)
   const auto [cut, n] = cells.hinged(backend(), 2);
   EXPECT_EQ(n, 1);
   EXPECT_EQ(cut, both_ways({{3, 4}, {3, 5}, {3, 6}, {2, 4}})) << "node 3 goes with the first of two that are as large";
+  cells.soft = {3}; // and all that it couples with: what is stiff is node 7
+  EXPECT_EQ(cells.hinged(backend(), 2), (std::pair<Cut, std::int64_t>{{}, 0}));
+  cells.soft = {};
   cells.add({2, 3, 4, 8}); // ties them
   EXPECT_EQ(cells.hinged(backend(), 2), (std::pair<Cut, std::int64_t>{{}, 0}));
 }
@@ -317,4 +326,30 @@ TEST_P(JumpsTest, AggregatesDoNotStraddleThem)
   }
   for (const auto &[aggregate, of] : fibres)
     EXPECT_EQ(of.size(), 1u) << aggregate;
+}
+
+/** Of layers of one cell most edges between aggregates cross jumps, beside one stiff block few do. */
+TEST_P(JumpsTest, AreManyOrFewOnCoarserLevels)
+{
+  constexpr int nx = 40, ny = 40;
+  const auto    many = [&](const auto &K) {
+    const SlicedEllpackMatrix<double> matrix(backend(), grid_matrix(nx, ny, 3, K), 3);
+    MISAggregation                    aggregation;
+    aggregation.know_points(2, grid_points(backend(), nx, ny));
+    const AggregateLists lists = aggregation.aggregate(0, matrix);
+    EXPECT_FALSE(lists.has_many_jumps()) << "the finest level";
+    HostCSR<double> rows; // of a coarse matrix, whose graph is that of the aggregates
+    rows.n_columns = rows.n_rows = 3 * lists.n_aggregates();
+    for (int i = 0; i < rows.n_rows; ++i)
+    {
+      rows.columns.push_back(i);
+      rows.values.push_back(1.);
+    }
+    rows.row_offsets.resize(rows.n_rows + 1);
+    std::iota(rows.row_offsets.begin(), rows.row_offsets.end(), 0);
+    return aggregation.aggregate(1, SlicedEllpackMatrix<double>(backend(), rows, 3)).has_many_jumps();
+  };
+  EXPECT_TRUE(many([](int, const int y) { return y % 2 == 0 ? 1e6 : 1.; }));
+  EXPECT_FALSE(many([](const int x, const int y) { return x < 10 && y < 10 ? 1e6 : 1.; }));
+  EXPECT_FALSE(many([](int, int) { return 1.; }));
 }

@@ -51,7 +51,7 @@ namespace
         hinges.coupled = coupled_nodes(where, edges, of_edges, outside, outer, most);
         if (ranks != nullptr)
           hinges.rows = rank_edges::append_ghosts(*ranks, hinges.coupled);
-        n_hinges = find_hinges(where, edges, outside, 3, hinges);
+        n_hinges = find_hinges(where, edges, outside, most, 3, hinges);
         largest  = hinges.largest.to_vector();
       });
     }

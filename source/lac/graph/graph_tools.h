@@ -257,13 +257,15 @@ namespace PatchFEM::graph_tools
 
   /**
    * Pieces of stiff material that share a node, or the nodes of an edge in 3D, turn about them: such nodes go with the
-   * largest piece. What a node couples with falls into pieces, from its first neighbour on what couples with one that is
-   * in the piece, and in 3D with two that couple with each other: with a face. It is a hinge if two pieces have 2 n_dims - 3
-   * nodes at least, since not all nodes of a cell couple. With 4 in place of 3, single cells 1e6 times as stiff take 154
-   * steps for 97. Nodes that couple with more than 64 are none. Returns how many are.
+   * largest piece. What a node couples with falls into pieces, from a node on what couples with one of the piece, and in 3D
+   * with two that couple with each other: with a face. Pieces may share nodes, but not all that one has for itself. It is a
+   * hinge if two have 2 n_dims - 3 nodes at least, not all of a cell, as beside a large piece only the strongest couplings
+   * of a cell count; with 4 in place of 3, single cells 1e6 times as stiff take 155 steps for 108. Nodes softer than what is
+   * around, and those that couple with more than 64 or in more than 8 pieces, are none. Returns how many are.
    */
   template <typename Where>
-  std::int64_t find_hinges(Where, const Adjacency &edges, const Adjacency *across, int n_dims, Hinges &hinges);
+  std::int64_t find_hinges(
+      Where, const Adjacency &edges, const Adjacency *across, const Array<double> &largest, int n_dims, Hinges &hinges);
 
   /**
    * Edges of hinges to pieces other than the largest get the kind 0, as do all those of kind 1 whose ends couple both with

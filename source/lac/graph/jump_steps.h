@@ -379,6 +379,15 @@ namespace PatchFEM::graph_tools
 
   namespace
   {
+    PATCHFEM_INLINE int n_bits(const std::uint64_t bits)
+    {
+#if defined(__CUDA_ARCH__)
+      return __popcll(bits);
+#else
+      return __builtin_popcountll(bits);
+#endif
+    }
+
     /** What nodes couple with. */
     struct CoupledRows
     {
@@ -418,12 +427,18 @@ namespace PatchFEM::graph_tools
   } // namespace
 
   template <>
-  std::int64_t find_hinges(Here, const Adjacency &edges, const Adjacency *across, const int n_dims, Hinges &hinges)
+  std::int64_t find_hinges(Here,
+                           const Adjacency     &edges,
+                           const Adjacency     *across,
+                           const Array<double> &largest_couplings,
+                           const int            n_dims,
+                           Hinges              &hinges)
   {
     const Backend      &place   = edges.backend();
     const int           n       = edges.n_nodes();
     const AdjacencyView graph   = edges.view();
     const AdjacencyView outside = across != nullptr ? across->view() : AdjacencyView{};
+    const double *const most    = largest_couplings.data();
     const CoupledRows   coupled(hinges, n);
     Array<int>          counts(place, n);
     Array<std::int64_t> sums;
@@ -431,19 +446,27 @@ namespace PatchFEM::graph_tools
     hinges.largest.reinit(place, n);
     if (n == 0)
       return 0;
+    constexpr int        most_pieces = 8;
     Array<std::uint64_t> couplings(place, hinges.coupled.columns.size()); // with which of the row each entry couples
     for_all(place, n,
             [=, piece = hinges.pieces.data(), largest = hinges.largest.data(), with = couplings.data(),
              counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const std::int64_t begin = coupled.offsets[i], end = coupled.offsets[i + 1];
-              std::int64_t       n_all = graph.offsets[i + 1] - graph.offsets[i];
+              std::int64_t       n_all    = 0;
+              bool               is_stiff = true; // no softer than all around
+              const auto         look     = [&](const AdjacencyView &of) {
+                n_all += of.offsets[i + 1] - of.offsets[i];
+                for (std::int64_t e = of.offsets[i]; e < of.offsets[i + 1]; ++e)
+                  is_stiff = is_stiff && least_coupling * most[of.neighbours[e]] <= most[i];
+              };
+              look(graph);
               if (outside.offsets != nullptr)
-                n_all += outside.offsets[i + 1] - outside.offsets[i];
+                look(outside);
               for (std::int64_t e = begin; e < end; ++e)
                 piece[e] = 0;
               largest[i] = 0;
               counts[i]  = 0;
-              if (end - begin == n_all || end - begin > 64)
+              if (end - begin == n_all || !is_stiff || end - begin > 64)
                 return;
               for (std::int64_t e = begin; e < end; ++e)
               {
@@ -452,35 +475,52 @@ namespace PatchFEM::graph_tools
                     static_cast<int>(i), coupled.columns[e],
                     [&](const std::int64_t f, std::int64_t) { with[e] |= std::uint64_t(1) << (f - begin); });
               }
-              int n_pieces = 0, most = 0, second = 0;
+              // What grows from a node, shared nodes included; all that a piece has makes it the same one.
+              std::uint64_t all_of[most_pieces], owned[most_pieces];
+              int           n_pieces = 0;
               for (std::int64_t seed = begin; seed < end; ++seed)
               {
                 if (piece[seed] != 0)
                   continue;
-                piece[seed]           = ++n_pieces;
                 std::uint64_t members = std::uint64_t(1) << (seed - begin);
-                int           size    = 1;
                 for (bool grows = true; grows;)
                 {
                   grows = false;
                   for (std::int64_t f = begin; f < end; ++f)
                   {
-                    const std::uint64_t ties = with[f] & members;
-                    if (piece[f] != 0 || ties == 0)
+                    const std::uint64_t bit = std::uint64_t(1) << (f - begin), ties = with[f] & members;
+                    if ((members & bit) != 0 || ties == 0)
                       continue;
-                    bool joins = size < n_dims - 1 || n_dims < 3;
+                    bool joins = n_dims < 3 || (members & (members - 1)) == 0;
                     for (std::int64_t g = begin; g < end && !joins; ++g)
                       joins = (ties >> (g - begin) & 1) != 0 && (with[g] & ties) != 0;
                     if (!joins)
                       continue;
-                    piece[f] = n_pieces;
-                    members |= std::uint64_t(1) << (f - begin);
-                    ++size;
+                    members |= bit;
                     grows = true;
                   }
                 }
+                int p = 0;
+                while (p < n_pieces && (owned[p] & ~members) != 0)
+                  ++p;
+                if (p == most_pieces)
+                  return;
+                if (p == n_pieces)
+                  all_of[p] = owned[n_pieces++] = 0;
+                all_of[p] |= members;
+                for (std::int64_t f = begin; f < end; ++f)
+                  if (piece[f] == 0 && (members >> (f - begin) & 1) != 0)
+                  {
+                    piece[f] = p + 1;
+                    owned[p] |= std::uint64_t(1) << (f - begin);
+                  }
+              }
+              int most = 0, second = 0;
+              for (int p = 0; p < n_pieces; ++p)
+              {
+                const int size = n_bits(all_of[p]);
                 if (size > most)
-                  largest[i] = n_pieces;
+                  largest[i] = p + 1;
                 second = size > most ? most : size > second ? size : second;
                 most   = size > most ? size : most;
               }

@@ -32,6 +32,12 @@ namespace PatchFEM
     /// 56 and 38.
     constexpr double line_share = 0.35;
 
+    /// Levels of bodies below the finest are smoothed by inverses of neighbourhoods if more than this share of their edges
+    /// cross jumps: layers of one cell take 27 steps in place of 39, with half as long a set-up again, blocks of eight cells
+    /// 36 for 58. It is 0.3 to 0.7 there, and 0.06 or less of a few large inclusions, and of small ones, which are in one
+    /// aggregate with what is around them.
+    constexpr double many_jumps = 0.15;
+
     /**
      * Parameters of a level. Aggregates are smaller where the coarse problem is harder than its size tells or they cost
      * little: three nodes of a scalar problem in lines, the short edges of flat cells; and of a body that bends, if
@@ -123,8 +129,7 @@ namespace PatchFEM
               graph_tools::coupled_nodes(where, all, result.kinds, outside, result.couplings_across, largest);
           if (ranks != nullptr)
             found.rows = rank_edges::append_ghosts(*ranks, found.coupled);
-          hinges = on_any(graph_tools::find_hinges(where, all, outside, n_coordinates, found));
-          if (hinges)
+          if (on_any(graph_tools::find_hinges(where, all, outside, largest, n_coordinates, found)))
             result.n += graph_tools::cut_at_hinges(where, all, found, n_coordinates, result.kinds);
         }
       }
@@ -153,7 +158,6 @@ namespace PatchFEM
     if (depth == 0)
     {
       material_depth = none;
-      hinges         = false;
     }
     const bool follow     = depth > 0 && of_all(above.n_edges()) > 0;
     const bool by_entries = depth == 0 && data.strength_threshold != 0.;
@@ -247,9 +251,11 @@ namespace PatchFEM
       });
     if (parameters.patches)
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
-    aggregations.push_back(std::move(next));
     lists.set_jumps(any_jumps);
-    lists.set_hinges(hinges && depth > 0);
+    lists.set_many_jumps(any_jumps && depth > 0 && A.block_rows() > 1 &&
+                         static_cast<double>(of_all(crossed.n)) >
+                             many_jumps * static_cast<double>(of_all(all.n_ends())));
+    aggregations.push_back(std::move(next)); // with whose room references to what is above end
     if (along_short_edges)
       lists.set_short_edges(std::move(strong), std::move(strong_across));
     return lists;
@@ -264,7 +270,6 @@ namespace PatchFEM
     result->levels_above   = level;
     result->material_depth = material_depth;
     result->jumps          = jumps;
-    result->hinges         = hinges;
     result->width          = width;
     result->points         = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
     result->graph_above =

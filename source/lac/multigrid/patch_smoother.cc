@@ -147,7 +147,7 @@ namespace PatchFEM
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
     if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
-    const bool hinges = aggregates.has_hinges() || (parameters.hinges && below_finest);
+    const bool hinges = aggregates.has_many_jumps() || (parameters.hinges && below_finest);
     if (parameters.smoother == AMGSmoother::chebyshev && (hinges || parameters.hinges))
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps,
                                                                  hinges ? FactorizedInverseRows::hinges

@@ -71,9 +71,9 @@ namespace PatchFEM
     const CoarseNumbers *numbers() const { return numbers_of_ranks.get(); } ///< null without them
     const Array<int>    &aggregate_of_ghost() const { return of_ghost; }
 
-    /** Of a level below one where pieces of stiff material turn about common nodes, on any rank. */
-    void set_hinges(const bool hinges) { pieces_hinge = hinges; }
-    bool has_hinges() const { return pieces_hinge; }
+    /** Of a level of a body below the finest whose edges cross jumps in large part, see mis_aggregation.cc. */
+    void set_many_jumps(const bool many) { many_jumps = many; }
+    bool has_many_jumps() const { return many_jumps; }
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
@@ -90,7 +90,7 @@ namespace PatchFEM
   private:
     Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
-    bool       coefficient_jumps = false, pieces_hinge = false;
+    bool       coefficient_jumps = false, many_jumps = false;
 
     std::shared_ptr<const CoarseNumbers> numbers_of_ranks;
   };

@@ -8,15 +8,15 @@ namespace PatchFEM
   /** What the rows of a FactorizedInverse have. */
   enum class FactorizedInverseRows
   {
-    neighbours,     ///< in the order of a hash
+    neighbours,     ///< those that come before it in the order of a hash, the strongest
     hinges,         ///< and neighbours of neighbours by strong couplings, in the order of the diagonal
     hinges_at_jumps ///< the same in rows next to a jump of the coefficient; others have themselves
   };
 
   /**
    * The factorized sparse approximate inverse G^T G of A (Kolotilina, Yeremin 1993): of all block lower triangular G with
-   * a pattern the one that with the right diagonal makes |I - G L| least in the Frobenius norm, A = L L^T. The pattern is
-   * that of A below the diagonal in the order of a hash, or 20 strong couplings of it. No entry of L is needed: with J the
+   * a pattern the one that with the right diagonal makes |I - G L| least in the Frobenius norm, A = L L^T. The pattern has
+   * at most 20 or 24 columns of a row, see FactorizedInverseRows. No entry of L is needed: with J the
    * columns of a row, the row's own node last, and A_JJ = C C^T, the blocks of the row are the last row of C^-1. So each
    * is a dense problem on the node and those neighbours that come before it, which sees how unknowns of several nodes
    * together give way where those of one cannot, and the product of both factors is symmetric and positive definite
@@ -56,9 +56,9 @@ namespace PatchFEM
    * Chebyshev's polynomial in G^T G A on [lambda_max / ratio, lambda_max]. A step costs a product with A and, by both
    * factors, about as much again.
    *
-   * It is for stiff material that hinges, and for nearly incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume
-   * hardly changes, a factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low
-   * degree damps both.
+   * It is for stiff material that hinges, for coarse levels where the coefficient jumps along many edges, and for nearly
+   * incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a
+   * factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low degree damps both.
    */
   template <typename Number>
   class FactorizedInverseSmoother : public SteppedSmoother<Number>
