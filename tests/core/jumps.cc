@@ -337,7 +337,7 @@ TEST_P(JumpsTest, AreManyOrFewOnCoarserLevels)
     MISAggregation                    aggregation;
     aggregation.know_points(2, grid_points(backend(), nx, ny));
     const AggregateLists lists = aggregation.aggregate(0, matrix);
-    EXPECT_FALSE(lists.has_many_jumps()) << "the finest level";
+    EXPECT_EQ(lists.joint_motions(), JointMotions::none) << "the finest level";
     HostCSR<double> rows; // of a coarse matrix, whose graph is that of the aggregates
     rows.n_columns = rows.n_rows = 3 * lists.n_aggregates();
     for (int i = 0; i < rows.n_rows; ++i)
@@ -347,7 +347,8 @@ TEST_P(JumpsTest, AreManyOrFewOnCoarserLevels)
     }
     rows.row_offsets.resize(rows.n_rows + 1);
     std::iota(rows.row_offsets.begin(), rows.row_offsets.end(), 0);
-    return aggregation.aggregate(1, SlicedEllpackMatrix<double>(backend(), rows, 3)).has_many_jumps();
+    return aggregation.aggregate(1, SlicedEllpackMatrix<double>(backend(), rows, 3)).joint_motions() ==
+           JointMotions::jumps;
   };
   EXPECT_TRUE(many([](int, const int y) { return y % 2 == 0 ? 1e6 : 1.; }));
   EXPECT_FALSE(many([](const int x, const int y) { return x < 10 && y < 10 ? 1e6 : 1.; }));

@@ -277,8 +277,9 @@ namespace PatchFEM
     const double        latency = levels.front()->A->backend().kind() == BackendKind::cuda ? 1e7 : 0.;
     std::vector<double> entries = entries_above; // of a visit of each level
     for (const std::unique_ptr<Level> &level : levels)
-      entries.push_back(level->smoother != nullptr ? static_cast<double>(level->A->n_nonzero_elements())
-                                                   : static_cast<double>(level->A->n_rows()) * level->A->n_rows() / 6.);
+      entries.push_back(level->smoother != nullptr
+                            ? static_cast<double>(level->A->n_nonzero_elements()) * level->smoother->relative_cost()
+                            : static_cast<double>(level->A->n_rows()) * level->A->n_rows() / 6.);
     double below = 0.; // of a V-cycle from a level on
     for (double &of_level : entries)
       below += of_level += latency;
@@ -435,6 +436,7 @@ namespace PatchFEM
       s.n_aggregates    = level->has_coarse ? level->n_coarse_nodes() : 0;
       s.n_dropped_modes = level->tentative.n_dropped();
       s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
+      s.relative_cost   = level->smoother != nullptr ? level->smoother->relative_cost() : 1.;
       s.memory          = memory_consumption_of(level->coarsening, level->tentative, level->diagonal, level->inverse,
                                                 level->aggregates, level->x, level->b, level->r, level->x_2, level->b_2);
       if (level->embedding)

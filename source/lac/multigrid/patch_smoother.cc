@@ -147,11 +147,15 @@ namespace PatchFEM
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
     if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
-    const bool hinges = aggregates.has_many_jumps() || (parameters.hinges && below_finest);
-    if (parameters.smoother == AMGSmoother::chebyshev && (hinges || parameters.hinges))
-      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps,
-                                                                 hinges ? FactorizedInverseRows::hinges
-                                                                        : FactorizedInverseRows::hinges_at_jumps);
+    const JointMotions motions = aggregates.joint_motions();
+    if (parameters.smoother == AMGSmoother::chebyshev && (motions != JointMotions::none || parameters.hinges))
+    {
+      const FactorizedInverseRows rows = motions == JointMotions::jumps || (parameters.hinges && below_finest)
+                                             ? FactorizedInverseRows::hinges
+                                         : motions == JointMotions::bending ? FactorizedInverseRows::neighbours
+                                                                            : FactorizedInverseRows::hinges_at_jumps;
+      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps, rows);
+    }
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
   }
 

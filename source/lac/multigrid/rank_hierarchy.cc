@@ -230,7 +230,8 @@ namespace PatchFEM
     of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
     std::vector<double> entries; // of each rank in the mean
     for (const std::unique_ptr<Level> &level : levels)
-      entries.push_back(static_cast<double>(level->A->n_nonzero_elements()) / ranks.size());
+      entries.push_back(static_cast<double>(level->A->n_nonzero_elements()) / ranks.size() *
+                        (level->smoother != nullptr ? level->smoother->relative_cost() : 1.));
     ranks.sum(entries.data(), static_cast<int>(entries.size()));
     gathered.know_finest(std::move(entries), static_cast<double>(finest->partitioner()->n_global()), std::move(of_all),
                          null_scale);
@@ -406,6 +407,7 @@ namespace PatchFEM
       s.n_aggregates    = static_cast<int>(ranks.sum(std::int64_t(level->n_coarse_nodes())));
       s.n_dropped_modes = static_cast<int>(ranks.sum(std::int64_t(level->tentative.n_dropped())));
       s.lambda_max      = level->lambda.value();
+      s.relative_cost   = level->smoother->relative_cost();
       s.single          = std::is_same<Number, float>::value;
       s.memory          = memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
                                                 level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);

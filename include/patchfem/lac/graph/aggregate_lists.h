@@ -11,6 +11,14 @@ namespace PatchFEM
 {
   class CoarseNumbers;
 
+  /** Why several nodes of a level of a body together move at little cost, on any rank, see MISAggregation. */
+  enum class JointMotions
+  {
+    none,    ///< they do not
+    bending, ///< they make a surface or a line
+    jumps    ///< many are pieces of something stiff
+  };
+
   /** A partition of some of the nodes of a level into aggregates, each of which is a node of the next level. */
   class AggregateLists
   {
@@ -71,9 +79,8 @@ namespace PatchFEM
     const CoarseNumbers *numbers() const { return numbers_of_ranks.get(); } ///< null without them
     const Array<int>    &aggregate_of_ghost() const { return of_ghost; }
 
-    /** Of a level of a body below the finest whose edges cross jumps in large part, see mis_aggregation.cc. */
-    void set_many_jumps(const bool many) { many_jumps = many; }
-    bool has_many_jumps() const { return many_jumps; }
+    void         set_joint_motions(const JointMotions motions) { joint = motions; }
+    JointMotions joint_motions() const { return joint; }
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
@@ -90,7 +97,9 @@ namespace PatchFEM
   private:
     Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
-    bool       coefficient_jumps = false, many_jumps = false;
+    bool       coefficient_jumps = false;
+
+    JointMotions joint = JointMotions::none;
 
     std::shared_ptr<const CoarseNumbers> numbers_of_ranks;
   };

@@ -33,8 +33,9 @@ namespace PatchFEM
    * are near or far as those are, and tell nothing of the mesh: where cells are not stretched on a level that has jumps,
    * distances do not count below it. Pieces of stiff material that turn about common nodes are kept apart on the finest
    * level (graph_tools::find_hinges()), as their motions are in no coarse space otherwise. Coarse nodes that are pieces of
-   * something stiff move at the cost of what is soft if several do so together: levels of bodies with many jumps are smoothed
-   * by inverses of neighbourhoods (AggregateLists::has_many_jumps()).
+   * something stiff move at the cost of what is soft if several do so together, and those of thin bodies bend: levels of
+   * many jumps, and surfaces and lines that cost little, have JointMotions, and are smoothed by inverses of
+   * neighbourhoods.
    *
    * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
    * it is decided which edges are short, and prolongators are smoothed along them.
@@ -84,6 +85,7 @@ namespace PatchFEM
     static constexpr unsigned int none           = -1;
     unsigned int                  material_depth = none;  ///< of the first level whose aggregates follow material alone
     bool                          jumps          = false; ///< the coefficient has some, on any rank
+    double                        finest_entries = 0.;    ///< of the matrix, on all ranks
     std::vector<Array<double>>    couplings;       ///< of the edges of the graph of aggregates of each level, if it has
     Array<double>                 couplings_above; ///< of graph_above
 

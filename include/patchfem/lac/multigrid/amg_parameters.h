@@ -37,7 +37,8 @@ namespace PatchFEM
   {
     /// automatic is decided by initialize(), and not again for new values.
     AMGSmoother smoother = AMGSmoother::chebyshev;
-    /// Whether chebyshev is a polynomial in a FactorizedInverse, which initialize() finds.
+    /// Whether chebyshev is a polynomial in a FactorizedInverse on all levels, which initialize() finds; on levels with
+    /// JointMotions it is anyway.
     bool hinges = false;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
@@ -68,8 +69,8 @@ namespace PatchFEM
     /// Where AMGHierarchy::condition() is above this times n^(2/3), n the nodes of the finest level, coarse levels are
     /// visited twice as long as that takes no more than such a share of a V-cycle, the finer ones first. Of bodies of one
     /// shape that ratio hardly depends on the mesh: it is 1.5e3 for beams of 10 : 1 and 5e4 for 25 : 1, which V-cycles
-    /// solve as well, and 4e5 to 2e7 for plates of 0.01 to 0.0001. Plates of 1 x 1 x 0.002 with 38 k and 335 k unknowns
-    /// take 45 and 42 steps for 58 and 57, a sandwich of layers 1e6 : 1 32 for 40. Stiff balls gain a step for a fifth.
+    /// solve as well, and 4e5 to 2e7 for plates of 0.01 to 0.0001. Plates of 1 x 1 x 0.002 with 335 k unknowns take 43
+    /// steps for 49. Stiff balls gain a step for a fifth.
     double thin_limit         = 1e5;
     double second_visit_share = 0.13;
     /// A level of so many rows at most is solved by its dense inverse, which takes n^3 operations in each set-up and
@@ -131,6 +132,7 @@ namespace PatchFEM
     int          embedded_degree = 0; ///< of the space, where the next level has its functions of degree 1; else 0
     int          n_dropped_modes = 0;
     double       lambda_max      = 0.;    ///< bound for D^-1 A; 0 where the matrix is inverted
+    double       relative_cost   = 1.;    ///< of a step of the smoother, see LevelSmoother
     bool         single          = false; ///< values that the cycle reads are in fp32
     std::size_t  memory          = 0;     ///< bytes of the level, without the finest matrix if that is the user's
   };

@@ -56,8 +56,7 @@ namespace PatchFEM
    * Chebyshev's polynomial in G^T G A on [lambda_max / ratio, lambda_max]. A step costs a product with A and, by both
    * factors, about as much again.
    *
-   * It is for stiff material that hinges, for coarse levels where the coefficient jumps along many edges, and for nearly
-   * incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a
+   * It is for stiff material that hinges, for levels with JointMotions, and for nearly incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a
    * factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low degree damps both.
    */
   template <typename Number>
@@ -73,6 +72,7 @@ namespace PatchFEM
                            const PreconditionBlockJacobi<Number> &D_inverse,
                            const LargestEigenvalue<Number>       &lambda) override;
     std::size_t memory_consumption() const override { return memory_consumption_of(inverse, coefficients, d, z); }
+    double      relative_cost() const override { return 2.; }
 
     const FactorizedInverse<Number> &approximate_inverse() const { return inverse; }
 

@@ -31,6 +31,9 @@ namespace PatchFEM
     virtual void post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const = 0;
 
     virtual std::size_t memory_consumption() const = 0;
+
+    /** About what a step costs over a product with A. */
+    virtual double relative_cost() const { return 1.; }
   };
 
   /** n_steps steps x -> x + p_k(r), r = b - A x, before the coarse correction and as many after it. */
