@@ -513,7 +513,8 @@ TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
     apply(backend(), amg, v);
     entries.clear();
     for (const AMGLevelStatistics &level : levels) // a small level of a device is a matter of latency
-      entries.push_back((level.lambda_max > 0. ? level.relative_cost * double(level.n_nonzeros) : level.n_rows * double(level.n_rows) / 6.) +
+      entries.push_back((level.lambda_max > 0. ? level.relative_cost * double(level.n_nonzeros)
+                                                                      : level.n_rows * double(level.n_rows) / 6.) +
                                                (backend().kind() == BackendKind::cuda ? 1e7 : 0.));
     return result;
   };
