@@ -506,7 +506,9 @@ TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
     EXPECT_GT(amg.condition(), 1e7);
     EXPECT_LT(amg.condition(), data.w_limit);
     const std::vector<AMGLevelStatistics> levels = amg.statistics();
-    std::vector<int>                      result(levels.size());
+    EXPECT_EQ(levels[0].relative_cost, 1.);
+    EXPECT_EQ(levels[2].relative_cost, 2.) << "a line of few nodes has a factorised inverse";
+    std::vector<int> result(levels.size());
     amg.monitor([&](const unsigned int level, const std::string &phase) {
       result[level] += phase == "pre-smoothing" || phase == "inverse";
     });
