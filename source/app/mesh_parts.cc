@@ -127,6 +127,7 @@ namespace PatchFEM::internal
         else if (n_parts > 1)
         {
           MetisGraph graph = neighbours();
+          // What deal.II hands to METIS makes other parts, which are those of all meshes that are not stretched.
           if (std::all_of(graph.weights.begin(), graph.weights.end(), [](const idx_t weight) { return weight == 1; }))
           {
             dealii::SparsityPattern pattern(n_cells, n_cells, n_faces_per_cell(mesh.kind) + 1);

@@ -19,7 +19,7 @@ namespace PatchFEM
                 is_open |= std::uint32_t(label != VoxelLabel::solid) << bit;
               }
               bits[i]   = {is_fluid, is_open};
-              counts[i] = count_bits(is_fluid);
+              counts[i] = kernels::count_bits(is_fluid);
             });
   }
 } // namespace PatchFEM

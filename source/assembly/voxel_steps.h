@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/count_bits.h"
 #include "kernels/run.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
@@ -12,15 +13,6 @@ namespace PatchFEM
 {
   namespace
   {
-    PATCHFEM_INLINE int count_bits(const std::uint32_t bits)
-    {
-#if defined(__CUDA_ARCH__)
-      return __popc(bits);
-#else
-      return __builtin_popcount(bits);
-#endif
-    }
-
     /** The bits below @p bit < 32. */
     PATCHFEM_INLINE std::uint32_t bits_below(const int bit)
     {
@@ -129,7 +121,7 @@ namespace PatchFEM
       /** The unknown of the cell in the same place of a word whose first unknown and fluid cells these are. */
       PATCHFEM_INLINE int row(const std::int64_t first, const std::uint32_t fluid) const
       {
-        return static_cast<int>(first) + count_bits(fluid & (mine - 1));
+        return static_cast<int>(first) + kernels::count_bits(fluid & (mine - 1));
       }
 
       PATCHFEM_INLINE int row(const VoxelView &grid) const { return row(grid.first[word], bits.fluid); }
@@ -185,12 +177,12 @@ namespace PatchFEM
 #else
       const int start = holes == 0 ? 0 : 32 - __builtin_clz(holes);
 #endif
-      return static_cast<int>(grid.first[word]) + count_bits(fluid & bits_below(start));
+      return static_cast<int>(grid.first[word]) + kernels::count_bits(fluid & bits_below(start));
     }
 
     PATCHFEM_INLINE int lowest_bit(const std::uint32_t bits)
     {
-      return count_bits((bits & (~bits + 1)) - 1);
+      return kernels::count_bits((bits & (~bits + 1)) - 1);
     }
 
     /** Calls visit(run, its first row) for the runs of fluid cells of a word. */
@@ -203,7 +195,7 @@ namespace PatchFEM
       {
         const std::uint32_t run = lowest_run(rest);
         visit(run, row);
-        row += count_bits(run);
+        row += kernels::count_bits(run);
         rest ^= run;
       }
     }
@@ -396,44 +388,44 @@ namespace PatchFEM
     // Of each word the number of entries off the diagonal, and into widths[slice] the columns of an mDIA slice, 32
     // times the most neighbours of one of its rows. Neighbours of the 32 cells are added side by side: bit c of sum[k]
     // is digit k of the number of cell c.
-    for_all(backend, n_words,
-            [=, counts = counts.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const std::uint32_t cells = grid.bits[i].fluid;
-              counts[i]                 = 0;
-              if (cells == 0)
-                return;
-              const VoxelNeighbours neighbours(grid, static_cast<int>(i));
-              std::uint32_t         sum[3] = {0, 0, 0};
-              for (int k = 0; k < 6; ++k)
-              {
-                const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
-                sum[0] ^= one;
-                sum[2] ^= sum[1] & two;
-                sum[1] ^= two;
-              }
-              counts[i] = count_bits(sum[0]) + 2 * count_bits(sum[1]) + 4 * count_bits(sum[2]);
+    for_all(
+        backend, n_words, [=, counts = counts.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          const std::uint32_t cells = grid.bits[i].fluid;
+          counts[i]                 = 0;
+          if (cells == 0)
+            return;
+          const VoxelNeighbours neighbours(grid, static_cast<int>(i));
+          std::uint32_t         sum[3] = {0, 0, 0};
+          for (int k = 0; k < 6; ++k)
+          {
+            const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
+            sum[0] ^= one;
+            sum[2] ^= sum[1] & two;
+            sum[1] ^= two;
+          }
+          counts[i] = kernels::count_bits(sum[0]) + 2 * kernels::count_bits(sum[1]) + 4 * kernels::count_bits(sum[2]);
 
-              // The cells whose rows are in the first of at most two slices.
-              const std::int64_t row   = grid.first[i];
-              const int          room  = static_cast<int>(32 - row % 32);
-              std::uint32_t      later = cells;
-              for (int k = 0; k < room; ++k)
-                later &= later - 1;
-              const auto most = [&](const std::uint32_t among) {
-                std::uint32_t candidates = among;
-                int           result     = 0;
-                for (int k = 2; k >= 0; --k)
-                  if ((candidates & sum[k]) != 0)
-                  {
-                    candidates &= sum[k];
-                    result += 1 << k;
-                  }
-                return result;
-              };
-              kernels::atomic_max(widths + row / 32, 32 * most(cells & ~later));
-              if (later != 0)
-                kernels::atomic_max(widths + row / 32 + 1, 32 * most(later));
-            });
+          // The cells whose rows are in the first of at most two slices.
+          const std::int64_t row   = grid.first[i];
+          const int          room  = static_cast<int>(32 - row % 32);
+          std::uint32_t      later = cells;
+          for (int k = 0; k < room; ++k)
+            later &= later - 1;
+          const auto most = [&](const std::uint32_t among) {
+            std::uint32_t candidates = among;
+            int           result     = 0;
+            for (int k = 2; k >= 0; --k)
+              if ((candidates & sum[k]) != 0)
+              {
+                candidates &= sum[k];
+                result += 1 << k;
+              }
+            return result;
+          };
+          kernels::atomic_max(widths + row / 32, 32 * most(cells & ~later));
+          if (later != 0)
+            kernels::atomic_max(widths + row / 32 + 1, 32 * most(later));
+        });
     Array<std::int64_t> slices(backend, std::size_t(n_slices) + 1);
     launch(backend, [&](const Here where) {
       kernels::exclusive_scan(where, n_words, counts.data(), sums.data());

@@ -125,8 +125,8 @@ namespace PatchFEM
 
     int                  begin_of(int rank) const; ///< of its ghosts
     const Transport     &transport(const Backend &backend) const;
-    Transport::Exchange *known(const Backend &backend, std::size_t bytes) const;
-    Transport::Exchange &started(const Backend &backend, std::size_t bytes) const; ///< null before the first
+    Transport::Exchange *known(const Backend &backend, std::size_t bytes) const; ///< null before the first
+    Transport::Exchange &started(const Backend &backend, std::size_t bytes) const;
     Transport::Exchange &exchange(const Backend &backend, std::size_t bytes) const;
 
     std::shared_ptr<const Communicator> ranks;

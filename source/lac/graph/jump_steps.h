@@ -3,6 +3,9 @@
 
 #include "graph_steps.h"
 
+#include "kernels/count_bits.h"
+#include "kernels/pattern_of.h"
+
 /** @file The steps (see run.h) of graph_tools.h that find jumps of the coefficient. */
 namespace PatchFEM::graph_tools
 {
@@ -335,6 +338,30 @@ namespace PatchFEM::graph_tools
     return scan(counts, sums);
   }
 
+  namespace
+  {
+    /** The rows of coupled_nodes(). */
+    struct CoupledNodes
+    {
+      AdjacencyView        graph;
+      const unsigned char *kind;
+      CoupledEdges         outside;
+      const double        *most;
+
+      template <typename Use>
+      PATCHFEM_INLINE void for_each(const int i, const Use &use) const // ghosts come behind own nodes
+      {
+        for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+          if (kind[e] == couples)
+            use(graph.neighbours[e]);
+        if (outside.of_edge != nullptr)
+          for (std::int64_t e = outside.begin(i); e < outside.end(i); ++e)
+            if (outside.couple(e, i, most))
+              use(outside.graph.neighbours[e]);
+      }
+    };
+  } // namespace
+
   template <>
   CompressedPattern coupled_nodes(Here,
                                   const Adjacency            &edges,
@@ -349,45 +376,11 @@ namespace PatchFEM::graph_tools
     const CoupledEdges         outside = across != nullptr ? coupled(*across, couplings_across) : CoupledEdges{};
     const unsigned char *const kind    = kinds.data();
     const double *const        most    = largest.data();
-    const auto for_each = [=] PATCHFEM_DEVICE(const std::int64_t i, const auto &use) { // ghosts come behind own nodes
-      for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-        if (kind[e] == couples)
-          use(graph.neighbours[e]);
-      if (outside.of_edge != nullptr)
-        for (std::int64_t e = outside.begin(i); e < outside.end(i); ++e)
-          if (outside.couple(e, i, most))
-            use(outside.graph.neighbours[e]);
-    };
-    Array<int>        lengths(place, n);
-    CompressedPattern result;
-    for_all(place, n, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      int length = 0;
-      for_each(i, [&](int) { ++length; });
-      lengths[i] = length;
-    });
-    launch(place,
-           [&](const Here here) { result = CompressedPattern(here, static_cast<int>(largest.size()), lengths); });
-    for_all(
-        place, n,
-        [=, offsets = result.offsets.data(), columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          std::int64_t to = offsets[i];
-          for_each(i, [&](const int j) { columns[to++] = j; });
-        });
-    place.synchronize();
-    return result;
+    return pattern_of(place, n, static_cast<int>(largest.size()), CoupledNodes{graph, kind, outside, most});
   }
 
   namespace
   {
-    PATCHFEM_INLINE int n_bits(const std::uint64_t bits)
-    {
-#if defined(__CUDA_ARCH__)
-      return __popcll(bits);
-#else
-      return __builtin_popcountll(bits);
-#endif
-    }
-
     /** What nodes couple with. */
     struct CoupledRows
     {
@@ -453,7 +446,7 @@ namespace PatchFEM::graph_tools
              counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const std::int64_t begin = coupled.offsets[i], end = coupled.offsets[i + 1];
               std::int64_t       n_all    = 0;
-              bool               is_stiff = true; // no softer than all around
+              bool               is_stiff = true; // not soft beside what is around
               const auto         look     = [&](const AdjacencyView &of) {
                 n_all += of.offsets[i + 1] - of.offsets[i];
                 for (std::int64_t e = of.offsets[i]; e < of.offsets[i + 1]; ++e)
@@ -515,14 +508,14 @@ namespace PatchFEM::graph_tools
                     owned[p] |= std::uint64_t(1) << (f - begin);
                   }
               }
-              int most = 0, second = 0;
+              int first = 0, second = 0;
               for (int p = 0; p < n_pieces; ++p)
               {
-                const int size = n_bits(all_of[p]);
-                if (size > most)
+                const int size = kernels::count_bits(all_of[p]);
+                if (size > first)
                   largest[i] = p + 1;
-                second = size > most ? most : size > second ? size : second;
-                most   = size > most ? size : most;
+                second = size > first ? first : size > second ? size : second;
+                first  = size > first ? size : first;
               }
               counts[i] = second >= 2 * n_dims - 3;
               if (counts[i] == 0)

@@ -172,9 +172,7 @@ namespace PatchFEM
     const unsigned int depth = level + levels_above;
     const Adjacency   &above = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
     if (depth == 0)
-    {
       material_depth = none;
-    }
     const bool follow     = depth > 0 && of_all(above.n_edges()) > 0;
     const bool by_entries = depth == 0 && data.strength_threshold != 0.;
     Adjacency  pattern, strong, across;
@@ -268,16 +266,21 @@ namespace PatchFEM
     if (parameters.patches)
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
     lists.set_jumps(any_jumps);
-    const std::int64_t n_ends = of_all(all.n_ends()), n_nodes = of_all(all.n_nodes());
-    const std::int64_t n_links = n_ends + of_all(ranks != nullptr ? across.n_ends() : 0);
-    const double       entries = static_cast<double>(n_links + n_nodes) * A.block_rows() * A.block_rows();
+    // Nodes, ends of edges between those of one rank and of all edges, and of those that cross jumps.
+    std::int64_t counts[4] = {all.n_nodes(), all.n_ends(), all.n_ends(), crossed.n};
+    if (ranks != nullptr)
+    {
+      counts[2] += across.n_ends();
+      ranks->communicator().sum(counts, 4);
+    }
+    const double entries = static_cast<double>(counts[0] + counts[2]) * A.block_rows() * A.block_rows();
     if (depth == 0)
       finest_entries = entries;
     if (depth > 0 && A.block_rows() > 1 && entries <= cheap_share * finest_entries)
     {
-      if (any_jumps && static_cast<double>(of_all(crossed.n)) > many_jumps * static_cast<double>(n_ends))
+      if (any_jumps && static_cast<double>(counts[3]) > many_jumps * static_cast<double>(counts[1]))
         lists.set_joint_motions(JointMotions::jumps);
-      else if (bends(A.block_rows(), n_nodes, n_links))
+      else if (bends(A.block_rows(), counts[0], counts[2]))
         lists.set_joint_motions(JointMotions::bending);
     }
     aggregations.push_back(std::move(next)); // with whose room references to what is above end

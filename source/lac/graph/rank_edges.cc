@@ -9,6 +9,18 @@
 
 namespace PatchFEM::rank_edges
 {
+  namespace
+  {
+    /** Ascending. */
+    std::vector<std::int64_t> global_ghosts(const Partitioner &nodes)
+    {
+      std::vector<std::int64_t> result;
+      for (int g = nodes.n_owned(); g < nodes.n_local(); ++g)
+        result.push_back(nodes.global(g));
+      return result;
+    }
+  } // namespace
+
   template <typename Number>
   Adjacency across(const SlicedEllpackMatrix<Number> &A, const double threshold)
   {
@@ -25,12 +37,10 @@ namespace PatchFEM::rank_edges
 
   Adjacency across(const Partitioner &nodes, const AggregateEdges &edges)
   {
-    const Backend            &place = edges.graph.backend();
-    const int                 n     = nodes.n_owned();
-    std::vector<std::int64_t> ghosts;
-    for (int g = n; g < nodes.n_local(); ++g)
-      ghosts.push_back(nodes.global(g));
-    std::vector<int> numbers; // of other ranks' aggregates, here
+    const Backend                  &place  = edges.graph.backend();
+    const int                       n      = nodes.n_owned();
+    const std::vector<std::int64_t> ghosts = global_ghosts(nodes);
+    std::vector<int>                numbers; // of other ranks' aggregates, here
     for (const std::int64_t other : edges.others)
     {
       const auto at = std::lower_bound(ghosts.begin(), ghosts.end(), other);
@@ -185,12 +195,9 @@ namespace PatchFEM::rank_edges
 
   Array<int> append_ghosts(const Partitioner &nodes, CompressedPattern &rows)
   {
-    const int                 n = nodes.n_owned();
-    CoarseNumbers             numbers(nodes.communicator(), n);
-    std::vector<std::int64_t> ghosts;
-    for (int g = n; g < nodes.n_local(); ++g)
-      ghosts.push_back(nodes.global(g));
-    numbers.add(ghosts);
+    const int     n = nodes.n_owned();
+    CoarseNumbers numbers(nodes.communicator(), n);
+    numbers.add(global_ghosts(nodes));
     const std::vector<int> columns = GhostRows().append(nodes, numbers, rows).to_vector();
     std::vector<int>       result(numbers.n() - n, -1);
     for (std::size_t g = 0; g < columns.size(); ++g)

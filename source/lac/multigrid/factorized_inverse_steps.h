@@ -5,6 +5,7 @@
 
 #include "kernels/factorized_inverse.h"
 #include "kernels/hash.h"
+#include "kernels/pattern_of.h"
 #include "kernels/run.h"
 #include "kernels/unique_rows.h"
 #include "lac/graph/graph_tools.h"
@@ -198,28 +199,6 @@ namespace PatchFEM::multigrid
   {
     /** Bytes that rows of a factor are worked out in at once: on the host some that stay in fast memory. */
     constexpr std::int64_t workspace_bytes = std::is_same<Here, Host>::value ? 1 << 22 : 1 << 25;
-
-    /** The pattern whose rows @p rows.for_each() lists. */
-    template <typename Rows>
-    CompressedPattern pattern_of(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
-    {
-      Array<int>        lengths(place, n_rows);
-      CompressedPattern result;
-      for_all(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-        int count = 0;
-        rows.for_each(static_cast<int>(row), [&](int) { ++count; });
-        lengths[row] = count;
-      });
-      launch(place, [&](const Here here) { result = CompressedPattern(here, n_columns, lengths); });
-      for_all(place, n_rows,
-              [=, offsets = result.offsets.data(),
-               columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                std::int64_t to = offsets[row];
-                rows.for_each(static_cast<int>(row), [&](const int j) { columns[to++] = j; });
-              });
-      place.synchronize();
-      return result;
-    }
 
     /** The values of @p G, whose rows have @p width blocks at most and are of @p nodes or, without, of those of A. */
     template <typename Number>
