@@ -85,10 +85,15 @@ namespace
   {
     const double A = levels.matrix(level).memory_consumption(), n = levels.matrix(level).n_rows();
     const double vector = n * sizeof(Number);
+    // Of the finest level in fp32 Lanczos and steps before the last one read bytes (see ByteMatrix).
+    const bool in_bytes = std::is_same<Number, float>::value && level == 0 &&
+                          double(levels.matrix(level).n_nonzero_elements()) >= double(parameters.least_in_bytes);
+    const double values   = levels.matrix(level).values_memory_consumption();
+    const double A_within = in_bytes ? A - 0.75 * values : A;
     if (phase == "inverse")
       return n * n * 8. * 2.;
-    if (phase == "smoother") // Lanczos: a product, two inner products, D^-1 r and two updates
-      return (parameters.eigenvalue_steps + 1) * A + parameters.eigenvalue_steps * 14. * vector;
+    if (phase == "smoother") // Lanczos: a product, two inner products, D^-1 r and two updates; before it the diagonal
+      return A + (in_bytes ? A + 0.25 * values : 0.) + parameters.eigenvalue_steps * (A_within + 14. * vector);
     if (phase == "pre-smoothing" || phase == "post-smoothing")
     {
       if (parameters.smoother != AMGSmoother::chebyshev)
@@ -97,8 +102,8 @@ namespace
       // correction, x = 0.
       const int    m    = parameters.sweeps_on(level > 0);
       const double D    = n * levels.matrix(level).block_rows() * sizeof(Number);
-      const double step = A + D + 8. * vector;
-      return m * step - (phase == "pre-smoothing" ? 2. : 1.) * vector;
+      const double step = D + 8. * vector;
+      return m * step + A + (m - 1) * A_within - (phase == "pre-smoothing" ? 2. : 1.) * vector;
     }
     if (level + 1 >= levels.n_levels())
       return A;

@@ -25,13 +25,21 @@ namespace PatchFEM
 
   namespace loads
   {
-    /** The elements from @p p on, with one instruction: it moves 2 to 16 bytes, whatever they mean. */
+    /** The elements from @p p on, with one instruction: it moves 1 to 16 bytes, whatever they mean. */
     template <typename T, int n>
     __device__ void stream(Pack<T, n> &v, const T *p)
     {
       constexpr int bytes = sizeof(v);
-      static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "no instruction loads so much");
-      if constexpr (bytes == 2)
+      static_assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16,
+                    "no instruction loads so much");
+      if constexpr (bytes == 1)
+      {
+        unsigned short word;
+        asm volatile("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(word) : "l"(p));
+        const auto byte = static_cast<unsigned char>(word);
+        memcpy(&v, &byte, bytes);
+      }
+      else if constexpr (bytes == 2)
       {
         unsigned short word;
         asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(word) : "l"(p));

@@ -10,11 +10,12 @@ namespace PatchFEM::kernels
   void product(Where where, const SlicedEllpackView<Value> &A, const Number *x, const Target &target)
   {
     // Slices of one row of scalars are compressed rows, of which the last range forms all.
-    if (A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1)
-      return A.rows.last != RowRange::end
-                 ? void()
-                 : product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x,
-                           target);
+    if constexpr (sizeof(Value) > 1)
+      if (A.slice_height == 1 && A.block_rows == 1 && A.block_columns == 1)
+        return A.rows.last != RowRange::end
+                   ? void()
+                   : product(where, CSRView<Value>{A.n_rows, A.n_columns, A.slice_offsets, A.columns, A.values}, x,
+                             target);
     product::launch_sliced_ellpack(where, A, x, target);
   }
 
@@ -24,4 +25,5 @@ namespace PatchFEM::kernels
   template void parallel_for(Cuda, std::int64_t, const FillValuesBody<MDIAView, double> &);
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Cuda, SlicedEllpackView)
+  PATCHFEM_INSTANTIATE_PRODUCT(Cuda, SlicedEllpackView, std::int8_t, float, ScaledDifference)
 } // namespace PatchFEM::kernels

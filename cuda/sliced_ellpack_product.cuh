@@ -372,6 +372,8 @@ namespace PatchFEM::product
   constexpr bool is_square<kernels::ConjugateGradients<Number>> = true;
   template <typename Number>
   constexpr bool is_square<kernels::PolynomialStep<Number>> = true;
+  template <typename Number>
+  constexpr bool is_square<kernels::ScaledDifference<Number>> = true;
 
   /** The variant that tuning.cuh names for the sizes of @p A. */
   template <typename Value, typename Number, typename Target>

@@ -3,6 +3,8 @@
 
 #include <patchfem/kernels/cg.h>
 
+#include <cstdint>
+
 /** @file Launch shapes, apart from the algorithms. bench_spmv --variants times the alternatives. */
 namespace PatchFEM::tuning
 {
@@ -34,6 +36,17 @@ namespace PatchFEM::tuning
     /// Blocks of threads that a multiprocessor must hold at once. Named because without it the compiler trades the
     /// registers that loads in flight need for more threads; 3 allows 80 registers a thread, 4 allows 64.
     static constexpr int residency = mixed && entries == 1 ? 4 : 3;
+  };
+
+  /** Values of one byte: four rows a thread make loads of 4 bytes of values and 16 of columns. */
+  template <int BR, int BC>
+  struct SlicedEllpack<std::int8_t, float, BR, BC>
+  {
+    static constexpr int parts           = BR > 3 ? 2 : 1;
+    static constexpr int entries         = BR / parts * BC;
+    static constexpr int rows_per_thread = 4;
+    static constexpr int unroll          = entries > 4 ? 1 : (entries > 1 ? 2 : 4);
+    static constexpr int residency       = 3;
   };
 
   /**

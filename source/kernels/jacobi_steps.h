@@ -78,7 +78,8 @@ namespace PatchFEM::kernels
                      Number                          *d,
                      Number                          *x,
                      const bool                       first_d,
-                     const bool                       first_x)
+                     const bool                       first_x,
+                     const Number                    *scale)
   {
     for_blocks(where, D.n_blocks, D.block_size, [=] PATCHFEM_DEVICE(const std::int64_t i, auto static_size) {
       constexpr int n   = decltype(static_size)::value;
@@ -93,8 +94,9 @@ namespace PatchFEM::kernels
         Number step = c_1 * out[a];
         if (d != nullptr)
         {
-          step += first_d ? Number(0) : c_0 * d[i * b + a];
-          d[i * b + a] = step;
+          const Number s = scale != nullptr ? scale[i * b + a] : Number(1);
+          step += first_d ? Number(0) : c_0 * (d[i * b + a] / s);
+          d[i * b + a] = s * step;
         }
         x[i * b + a] = first_x ? step : x[i * b + a] + step;
       }
@@ -106,8 +108,9 @@ namespace PatchFEM::kernels
   template void vmult(Here, const BlockDiagonalView<float> &, const float *, float *);
   template void vmult(Here, const BlockDiagonalView<float> &, const double *, double *);
   template void vmult(Here, const BlockDiagonalView<double> &, const double *, double *);
-  template void
-  smoother_step(Here, const BlockDiagonalView<float> &, const double *, const float *, float *, float *, bool, bool);
-  template void smoother_step(
-      Here, const BlockDiagonalView<double> &, const double *, const double *, double *, double *, bool, bool);
+#define INSTANTIATE_STEP(Number)                                                                                 \
+  template void smoother_step(Here, const BlockDiagonalView<Number> &, const double *, const Number *, Number *, \
+                              Number *, bool, bool, const Number *)
+  INSTANTIATE_STEP(float);
+  INSTANTIATE_STEP(double);
 } // namespace PatchFEM::kernels

@@ -168,4 +168,5 @@ namespace PatchFEM::kernels
   }
 
   PATCHFEM_INSTANTIATE_PRODUCTS(Host, SlicedEllpackView)
+  PATCHFEM_INSTANTIATE_PRODUCT(Host, SlicedEllpackView, std::int8_t, float, ScaledDifference)
 } // namespace PatchFEM::kernels

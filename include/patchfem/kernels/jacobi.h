@@ -140,8 +140,8 @@ namespace PatchFEM
     /**
      * The step of a polynomial smoother d = c_0 d + c_1 D r and x = x + d, block by block. @p c, [2], is memory of the
      * back end: what is recorded in a Graph stays right when a new matrix changes it. @p first_d, @p first_x: d, x count
-     * as 0 and are not read. @p d is nullptr for smoothers with c_0 = 0. Per unknown r, x, d in, x, d out, and
-     * (b + 1) / 2 entries of D.
+     * as 0 and are not read. @p d is nullptr for smoothers with c_0 = 0; where @p scale is given, it has scale_i d_i. Per
+     * unknown r, x, d and scale in, x, d out, and (b + 1) / 2 entries of D.
      */
     template <typename Number, typename Where>
     void smoother_step(Where,
@@ -151,6 +151,7 @@ namespace PatchFEM
                        Number                          *d,
                        Number                          *x,
                        bool                             first_d,
-                       bool                             first_x);
+                       bool                             first_x,
+                       const Number                    *scale = nullptr);
   } // namespace kernels
 } // namespace PatchFEM

@@ -58,6 +58,24 @@ namespace PatchFEM::kernels
     }
   };
 
+  /**
+   * to = from - s A x, with a factor for each row; to may be from, and from nullptr, which is 0. For a matrix in whole
+   * numbers, see ByteMatrix.
+   */
+  template <typename Number>
+  struct ScaledDifference
+  {
+    using Sum = Number;
+    const Number *from, *factors;
+    Number       *to;
+
+    PATCHFEM_INLINE double use(const std::int64_t row, const Sum sum) const
+    {
+      to[row] = (from != nullptr ? from[row] : Number(0)) - factors[row] * sum;
+      return 0.;
+    }
+  };
+
   /** q = A p and alpha: the first kernel of an iteration of conjugate gradients (cg.h), with p.q taken in passing. */
   template <typename Number>
   struct ConjugateGradients

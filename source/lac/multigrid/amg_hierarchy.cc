@@ -30,8 +30,9 @@ namespace PatchFEM
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     const bool nearly_incompressible = levels_above == 0 && multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
-    null_vectors = std::move(null_basis);
-    null_scale   = 0.;
+    parameters.in_bytes = A.n_nonzero_elements() >= parameters.least_in_bytes;
+    null_vectors        = std::move(null_basis);
+    null_scale          = 0.;
     compute_null_scale(A);
 
     int           n_modes   = near_null.n_modes();
@@ -83,15 +84,17 @@ namespace PatchFEM
     null_vectors = std::move(other.null_vectors);
     null_scale   = other.null_scale;
     compute_null_scale(A);
-    auto kept      = std::make_unique<Smoothing<OtherNumber>>();
+    auto kept      = std::make_unique<LevelSmoothing<OtherNumber>>();
     kept->diagonal = std::move(other.levels.front()->diagonal);
     kept->lambda   = std::move(other.levels.front()->lambda);
+    kept->bytes    = std::move(other.levels.front()->bytes);
     if (!keep_finest)
       kept.reset();
     for (auto &level : other.levels) // gives back what this has no use for
     {
       level->coarsening.release_values();
       level->smoother.reset();
+      level->bytes.reset();
       level->diagonal = {};
       level->r        = {};
       level->inverse  = {};
@@ -221,18 +224,19 @@ namespace PatchFEM
   template <typename SmootherNumber>
   void AMGHierarchy<Number>::compute_smoother(const Level                               &level,
                                               const SlicedEllpackMatrix<SmootherNumber> &A,
-                                              Smoothing<SmootherNumber>                 &smoothing,
+                                              LevelSmoothing<SmootherNumber>            &smoothing,
                                               const bool                                 new_values) const
   {
+    const bool            below      = levels_above > 0 || &level != levels.front().get();
+    const AggregateLists &aggregates = level.aggregates;
+    const int             degree     = level.embedding ? level.embedding->degree : 1;
     if (new_values)
-    {
-      smoothing.diagonal.initialize(A);
-      smoothing.lambda.compute(A, smoothing.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
-    }
+      smoothing.measure(
+          A, parameters.eigenvalue_steps, aggregates.has_jumps(),
+          smooths_in_bytes<SmootherNumber>(parameters, aggregates, below, aggregates.stretched(), degree));
     if (smoothing.smoother == nullptr)
-      smoothing.smoother = make_smoother<SmootherNumber>(
-          parameters, level.aggregates, levels_above > 0 || &level != levels.front().get(),
-          level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1);
+      smoothing.smoother =
+          make_smoother<SmootherNumber>(parameters, aggregates, below, aggregates.stretched(), degree, smoothing.bytes);
     if (std::isinf(highest_condition)) // else once condition() is known
       smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
@@ -309,7 +313,7 @@ namespace PatchFEM
     const Level &level = *levels.front();
     require(level.smoother != nullptr, "A level that is inverted has no smoother.");
     if (single_finest == nullptr)
-      single_finest = std::make_unique<Smoothing<float>>();
+      single_finest = std::make_unique<LevelSmoothing<float>>();
     compute_smoother(level, A, *single_finest, new_values);
     single_finest->r.reinit(A.backend(), A.n_rows(), true);
   }
@@ -447,10 +451,14 @@ namespace PatchFEM
       s.single = std::is_same<Number, float>::value;
       if (level->smoother != nullptr)
         s.memory += level->smoother->memory_consumption();
+      if (level->bytes != nullptr)
+        s.memory += level->bytes->memory_consumption();
       if (single_finest != nullptr && result.empty())
       {
         s.single = true;
         s.memory += memory_consumption_of(single_finest->diagonal, *single_finest->smoother, single_finest->r);
+        if (single_finest->bytes != nullptr)
+          s.memory += single_finest->bytes->memory_consumption();
       }
       result.push_back(s);
     }

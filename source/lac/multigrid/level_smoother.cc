@@ -19,7 +19,7 @@ namespace PatchFEM
     step(0, true, b, x);
     for (int k = 1; k < n_steps; ++k)
     {
-      matrix->residual(r, x, b);
+      next_residual(r, k == 1 ? b : r, x, b);
       step(k, false, r, x);
     }
     matrix->residual(r, x, b);
@@ -30,16 +30,65 @@ namespace PatchFEM
   {
     for (int k = 0; k < n_steps; ++k)
     {
-      matrix->residual(r, x, b);
+      k == 0 ? matrix->residual(r, x, b) : next_residual(r, r, x, b);
       step(k, false, r, x);
     }
   }
 
+  namespace
+  {
+    /** The @p matrix in its @p bytes, for as long as there is room for a product's source. */
+    struct ProductsInBytes : Operator<float>
+    {
+      const SlicedEllpackMatrix<float> &matrix;
+      const ByteMatrix                 &bytes;
+      mutable Vector<float>             room;
+
+      ProductsInBytes(const SlicedEllpackMatrix<float> &matrix, const ByteMatrix &bytes) : matrix(matrix), bytes(bytes)
+      {}
+
+      const Backend                            &backend() const override { return matrix.backend(); }
+      int                                       n_rows() const override { return matrix.n_rows(); }
+      int                                       n_columns() const override { return matrix.n_columns(); }
+      const std::shared_ptr<const Partitioner> &partitioner() const override { return matrix.partitioner(); }
+      void initialize_vector(Vector<float> &vector, const bool omit_zeroing_entries) const override
+      {
+        matrix.initialize_vector(vector, omit_zeroing_entries);
+      }
+      void vmult(Vector<float> &dst, const Vector<float> &src) const override { bytes.vmult(dst, src, room); }
+    };
+  } // namespace
+
   template <typename Number>
-  PolynomialSmoother<Number>::PolynomialSmoother(const AMGSmoother kind,
-                                                 const int         degree,
-                                                 const double      eigenvalue_ratio)
-      : SteppedSmoother<Number>(degree, eigenvalue_ratio), kind(kind)
+  void LevelSmoothing<Number>::measure(const SlicedEllpackMatrix<Number> &A,
+                                       const int                          eigenvalue_steps,
+                                       const bool                         has_jumps,
+                                       [[maybe_unused]] const bool        in_bytes)
+  {
+    diagonal.initialize(A);
+    if constexpr (std::is_same_v<Number, float>)
+      if (in_bytes)
+      {
+        if (bytes == nullptr)
+          bytes = std::make_shared<ByteMatrix>();
+        ProductsInBytes products{A, *bytes};
+        each(A.partitioner(), [&] {
+          bytes->reinit(A);
+          A.initialize_vector(products.room, true);
+        });
+        bytes->compute();
+        return lambda.compute(products, diagonal, eigenvalue_steps, has_jumps);
+      }
+    bytes.reset();
+    lambda.compute(A, diagonal, eigenvalue_steps, has_jumps);
+  }
+
+  template <typename Number>
+  PolynomialSmoother<Number>::PolynomialSmoother(const AMGSmoother                 kind,
+                                                 const int                         degree,
+                                                 const double                      eigenvalue_ratio,
+                                                 std::shared_ptr<const ByteMatrix> bytes)
+      : SteppedSmoother<Number>(degree, eigenvalue_ratio), kind(kind), bytes(std::move(bytes))
   {
     require(kind == AMGSmoother::chebyshev || kind == AMGSmoother::block_jacobi || kind == AMGSmoother::l1_jacobi,
             "An unknown smoother was asked for.");
@@ -66,7 +115,7 @@ namespace PatchFEM
       choose(place, [&](auto where) {
         multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
       });
-      d.reinit(place, A.n_rows(), true);
+      A.initialize_vector(d, true);
     }
     else if (kind == AMGSmoother::block_jacobi)
       choose(place,
@@ -95,12 +144,29 @@ namespace PatchFEM
   PolynomialSmoother<Number>::step(const int k, const bool first_x, const Vector<Number> &r, Vector<Number> &x) const
   {
     Number *const directions = kind == AMGSmoother::chebyshev ? d.data() : nullptr;
+    const Number *scale      = nullptr;
+    if constexpr (std::is_same_v<Number, float>)
+      scale = bytes ? bytes->scale().data() : nullptr;
     dispatch(matrix->backend(), [&](auto where) {
       kernels::smoother_step(where, inverse, coefficients.data() + 2 * k, r.data(), directions, x.data(), k == 0,
-                             first_x);
+                             first_x, scale);
     });
   }
 
+  template <typename Number>
+  void PolynomialSmoother<Number>::next_residual(Vector<Number>       &r,
+                                                 const Vector<Number> &before,
+                                                 const Vector<Number> &x,
+                                                 const Vector<Number> &b) const
+  {
+    if constexpr (std::is_same_v<Number, float>)
+      if (bytes)
+        return bytes->subtract_product(r, before, d);
+    SteppedSmoother<Number>::next_residual(r, before, x, b);
+  }
+
+  template struct LevelSmoothing<float>;
+  template struct LevelSmoothing<double>;
   template class SteppedSmoother<float>;
   template class SteppedSmoother<double>;
   template class PolynomialSmoother<float>;

@@ -134,11 +134,25 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters  &parameters,
-                                                       const AggregateLists &aggregates,
-                                                       const bool            below_finest,
-                                                       const bool            stretched,
-                                                       const int             degree)
+  bool smooths_in_bytes(const AMGParameters  &parameters,
+                        const AggregateLists &aggregates,
+                        const bool            below_finest,
+                        const bool            stretched,
+                        const int             degree)
+  {
+    return std::is_same_v<Number, float> && parameters.in_bytes && !below_finest &&
+           parameters.smoother == AMGSmoother::chebyshev && !parameters.hinges &&
+           aggregates.joint_motions() == JointMotions::none &&
+           parameters.sweeps_on(below_finest, stretched, degree) > 1;
+  }
+
+  template <typename Number>
+  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters              &parameters,
+                                                       const AggregateLists             &aggregates,
+                                                       const bool                        below_finest,
+                                                       const bool                        stretched,
+                                                       const int                         degree,
+                                                       std::shared_ptr<const ByteMatrix> bytes)
   {
     const int    sweeps = parameters.sweeps_on(below_finest, stretched, degree);
     const double range  = parameters.range_on(stretched, degree);
@@ -156,13 +170,15 @@ namespace PatchFEM
                                                                             : FactorizedInverseRows::hinges_at_jumps;
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps, rows);
     }
-    return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range);
+    return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range, std::move(bytes));
   }
 
   template std::unique_ptr<LevelSmoother<float>>
-  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int);
+  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int, std::shared_ptr<const ByteMatrix>);
   template std::unique_ptr<LevelSmoother<double>>
-  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int);
+  make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int, std::shared_ptr<const ByteMatrix>);
+  template bool smooths_in_bytes<float>(const AMGParameters &, const AggregateLists &, bool, bool, int);
+  template bool smooths_in_bytes<double>(const AMGParameters &, const AggregateLists &, bool, bool, int);
   template class PatchMatrix<float>;
   template class PatchMatrix<double>;
   template class PatchSmoother<float>;

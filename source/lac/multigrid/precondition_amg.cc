@@ -11,6 +11,7 @@
 #include <patchfem/lac/multigrid/precondition_amg.h>
 
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <type_traits>
 
@@ -38,6 +39,16 @@ namespace PatchFEM
       for (std::size_t i = 0; i < arrays.size(); ++i)
         result[i].copy_from(arrays[i].backend(), arrays[i]);
       return result;
+    }
+
+    /** For levels of a matrix in @p Number: entries of one in fp32 may differ from their opposites by as much as rounding
+     * to bytes makes a step of in one of 1e5, so that its ByteMatrix would not be symmetric. */
+    template <typename Number>
+    AMGParameters of_levels(AMGParameters parameters)
+    {
+      if (std::is_same_v<Number, float>)
+        parameters.least_in_bytes = std::numeric_limits<std::int64_t>::max();
+      return parameters;
     }
 
     /** What levels in single precision work with, which are no more. */
@@ -175,7 +186,7 @@ namespace PatchFEM
         levels.initialize_from(unrounded, std::move(soft), true);
     }
     if (!too_soft)
-      levels.initialize(unrounded, near_null, aggregation, additional_data, std::move(null_vectors));
+      levels.initialize(unrounded, near_null, aggregation, of_levels<Number>(additional_data), std::move(null_vectors));
     smooth_finest_in_single(!too_soft);
   }
 
@@ -227,7 +238,8 @@ namespace PatchFEM
       }
     const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
     make_rank_levels([&](RankHierarchy<Number> &made) {
-      made.initialize(A, near_null, again ? *again : aggregation, additional_data, std::move(null_vectors));
+      made.initialize(A, near_null, again ? *again : aggregation, of_levels<Number>(additional_data),
+                      std::move(null_vectors));
     });
   }
 
@@ -412,7 +424,9 @@ namespace PatchFEM
     const double product = std::min(20. * n_nodes * block, stretch);
     const double kept    = n_nodes * (14. * block + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
     const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;
-    double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
+    const double in_bytes =
+        mixed && pattern.n_entries() >= data.least_in_bytes ? double(pattern.n_entries()) + 4. * n_dofs : 0.;
+    double levels = modes + std::max(graph, in_bytes + kept + std::max(product, 128. * n_nodes));
     // Patches of large blocks have few nodes, so that much of their slices is padding.
     const FormatCase inner_slices{slices, pattern, inner};
     // Factors of all levels, of which the second may have three quarters of the entries, and a stretch of their rows.

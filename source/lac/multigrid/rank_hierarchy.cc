@@ -52,10 +52,11 @@ namespace PatchFEM
       aggregation.know_points(near_null.dim(), near_null.points());
     const std::int64_t n_nonzeros = ranks.sum(A.n_nonzero_elements());
     const std::int64_t small      = parameters.coarse_size_for(n_nonzeros);
-    int                n_modes    = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
-    const int          dim        = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
-    Array<double>      modes;
-    Array<double>      points;
+    parameters.in_bytes           = n_nonzeros >= parameters.least_in_bytes;
+    int           n_modes         = static_cast<int>(ranks.maximum(std::int64_t(near_null.n_modes())));
+    const int     dim             = static_cast<int>(ranks.maximum(std::int64_t(near_null.dim())));
+    Array<double> modes;
+    Array<double> points;
     modes.copy_from(place, near_null.array());
     points.copy_from(place, near_null.points());
 
@@ -172,6 +173,7 @@ namespace PatchFEM
       from->coarsening.release_values();
       from->coarsening.coarse_matrix().partitioner()->release();
       from->smoother.reset();
+      from->bytes.reset();
       from->diagonal = {};
       from->r        = {};
     }
@@ -291,11 +293,11 @@ namespace PatchFEM
     const Communicator &ranks     = level.A->partitioner()->communicator();
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
     const bool          below     = level.A != finest;
-    level.diagonal.initialize(*level.A);
-    level.lambda.compute(*level.A, level.diagonal, parameters.eigenvalue_steps, level.aggregates.has_jumps());
+    const int           degree    = level.embedding ? level.embedding->degree : 1;
+    level.measure(*level.A, parameters.eigenvalue_steps, level.aggregates.has_jumps(),
+                  smooths_in_bytes<Number>(parameters, level.aggregates, below, stretched, degree));
     if (level.smoother == nullptr)
-      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched,
-                                             level.embedding ? level.embedding->degree : 1);
+      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched, degree, level.bytes);
     if (std::isinf(highest_condition)) // else once condition() is known
       level.smoother->initialize(*level.A, level.diagonal, level.lambda);
   }
@@ -315,7 +317,7 @@ namespace PatchFEM
     if (embedding)
       coarsening.compute(*A, *embedding);
     else
-      coarsening.compute(*A, aggregates, tentative, diagonal, lambda);
+      coarsening.compute(*A, aggregates, tentative, this->diagonal, this->lambda);
     multigrid::add_settled(null_scale, settled, coarsening.coarse_matrix());
   }
 
@@ -416,6 +418,8 @@ namespace PatchFEM
         s.embedded_degree = level->embedding->degree;
         s.memory += level->embedding->memory_consumption();
       }
+      if (level->bytes != nullptr)
+        s.memory += level->bytes->memory_consumption();
       result.push_back(s);
     }
     for (const AMGLevelStatistics &s : gathered.statistics())
@@ -429,7 +433,8 @@ namespace PatchFEM
     std::size_t bytes = memory_consumption_of(whole, gathered, own_and_others, whole_x, whole_b, last_x, last_b);
     for (const std::unique_ptr<Level> &level : levels)
       bytes += memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
-                                     level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);
+                                     level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2) +
+               (level->bytes != nullptr ? level->bytes->memory_consumption() : 0);
     return bytes;
   }
 

@@ -11,6 +11,35 @@
 
 namespace PatchFEM
 {
+  /**
+   * The product of @p A (see StoredMatrix::product()) with the ghosts of @p x brought up to date: while they travel, rows
+   * that read none are formed.
+   */
+  template <typename Matrix, typename Number, typename Target>
+  void product_with_ghosts(const Matrix &A, const Vector<Number> &x, const Target &target)
+  {
+    // Long messages are announced, answered and sent: three steps of MPI, which short ones do not need, and for which
+    // a device that works on its own would have to be waited for.
+    const bool is_long    = A.n_stored_elements() >= 1000000 && A.backend().kind() != BackendKind::cuda;
+    const int  n_interior = A.extents().n_interior, n_pieces = is_long ? 4 : 1;
+    if (n_interior == 0)
+    {
+      x.update_ghosts();
+      return A.product(x.data(), target);
+    }
+    x.start_ghosts();
+    for (int begin = 0, k = 1; k <= n_pieces; ++k)
+    {
+      const int end = static_cast<int>(std::int64_t(n_interior) * k / n_pieces);
+      A.product(x.data(), target, RowRange{begin, end});
+      if (k < n_pieces)
+        x.progress_ghosts();
+      begin = end;
+    }
+    x.finish_ghosts();
+    A.product(x.data(), target, RowRange{n_interior});
+  }
+
   /** All products of a format, which gives storage, kernel and Derived::view(). @p Value is the type of the entries. */
   template <typename Derived, typename Number, typename Value = Number>
   class StoredMatrix : public MatrixBase<Number>
@@ -31,30 +60,11 @@ namespace PatchFEM
       dispatch(this->backend(), [&](auto where) { kernels::product(where, A, x, target); });
     }
 
-    /** The same with the ghosts of @p x brought up to date: while they travel, rows that read none are formed. */
+    /** The same with the ghosts of @p x brought up to date. */
     template <typename Target>
     void product_with_ghosts(const Vector<Number> &x, const Target &target) const
     {
-      // Long messages are announced, answered and sent: three steps of MPI, which short ones do not need, and for which
-      // a device that works on its own would have to be waited for.
-      const bool is_long    = this->n_stored_elements() >= 1000000 && this->backend().kind() != BackendKind::cuda;
-      const int  n_interior = this->extents().n_interior, n_pieces = is_long ? 4 : 1;
-      if (n_interior == 0)
-      {
-        x.update_ghosts();
-        return derived().product(x.data(), target);
-      }
-      x.start_ghosts();
-      for (int begin = 0, k = 1; k <= n_pieces; ++k)
-      {
-        const int end = static_cast<int>(std::int64_t(n_interior) * k / n_pieces);
-        derived().product(x.data(), target, RowRange{begin, end});
-        if (k < n_pieces)
-          x.progress_ghosts();
-        begin = end;
-      }
-      x.finish_ghosts();
-      derived().product(x.data(), target, RowRange{n_interior});
+      PatchFEM::product_with_ghosts(derived(), x, target);
     }
 
     void vmult(Vector<Number> &dst, const Vector<Number> &src) const override

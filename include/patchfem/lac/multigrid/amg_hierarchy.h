@@ -151,16 +151,7 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class AMGHierarchy;
 
-    template <typename SmootherNumber>
-    struct Smoothing
-    {
-      PreconditionBlockJacobi<SmootherNumber>        diagonal;
-      LargestEigenvalue<SmootherNumber>              lambda;
-      std::unique_ptr<LevelSmoother<SmootherNumber>> smoother; ///< none where the matrix is inverted
-      mutable Vector<SmootherNumber>                 r;
-    };
-
-    struct Level : Smoothing<Number>
+    struct Level : LevelSmoothing<Number>
     {
       const SlicedEllpackMatrix<Number>     *A = nullptr;
       std::shared_ptr<const LinearEmbedding> embedding; ///< in place of the two that follow
@@ -184,18 +175,18 @@ namespace PatchFEM
       }
     };
 
-    AMGParameters                       parameters;
-    std::vector<std::unique_ptr<Level>> levels;
-    std::unique_ptr<Smoothing<float>>   single_finest;  ///< the finest level in fp32 under others in fp64
-    std::vector<Array<double>>          null_vectors;   ///< of the last level
-    Vector<double>                      diagonal_above; ///< of know_finest()
-    double                              scale_above = 0., nodes_above = 0.; ///< likewise
-    std::vector<double>                 entries_above;                      ///< likewise
-    std::vector<bool>                   twice;                              ///< [level of all]: see is_visited_twice()
-    unsigned int                        levels_above       = 0;
-    double                              condition_estimate = 0.;
-    double                              highest_condition  = std::numeric_limits<double>::infinity();
-    double                              null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
+    AMGParameters                          parameters;
+    std::vector<std::unique_ptr<Level>>    levels;
+    std::unique_ptr<LevelSmoothing<float>> single_finest;  ///< the finest level in fp32 under others in fp64
+    std::vector<Array<double>>             null_vectors;   ///< of the last level
+    Vector<double>                         diagonal_above; ///< of know_finest()
+    double                                 scale_above = 0., nodes_above = 0.; ///< likewise
+    std::vector<double>                    entries_above;                      ///< likewise
+    std::vector<bool>                      twice; ///< [level of all]: see is_visited_twice()
+    unsigned int                           levels_above       = 0;
+    double                                 condition_estimate = 0.;
+    double                                 highest_condition  = std::numeric_limits<double>::infinity();
+    double null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
     void report(const unsigned int level, const char *phase) const
@@ -214,7 +205,7 @@ namespace PatchFEM
     template <typename SmootherNumber>
     void compute_smoother(const Level                               &level,
                           const SlicedEllpackMatrix<SmootherNumber> &A,
-                          Smoothing<SmootherNumber>                 &smoothing,
+                          LevelSmoothing<SmootherNumber>            &smoothing,
                           bool                                       new_values = true) const;
 
     /** See multigrid::restricted(); of an embedding P they are P^T v. */

@@ -80,6 +80,12 @@ namespace PatchFEM
     /// few seconds.
     int                  coarse_size     = 0;
     static constexpr int largest_inverse = 3000;
+    /// Where the finest matrix has at least so many entries, steps of chebyshev there in fp32 are followed by products with
+    /// its ByteMatrix but for the last one: 64 MB in fp32, which caches do not hold. That takes a quarter of that memory
+    /// and as many iterations.
+    std::int64_t least_in_bytes = std::int64_t(1) << 24;
+    /// Whether there are so many, on all ranks together, which initialize() finds.
+    bool in_bytes = false;
     /// Levels at most, the finest and the coarsest included; the last one is solved by its dense inverse.
     int max_levels = 20;
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
+#include <patchfem/lac/matrix/byte_matrix.h>
 #include <patchfem/lac/multigrid/amg_parameters.h>
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/lac/solver/largest_eigenvalue.h>
+
+#include <memory>
 
 namespace PatchFEM
 {
@@ -51,21 +53,55 @@ namespace PatchFEM
     /** The step k of n_steps, from x = 0 if @p first_x. */
     virtual void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const = 0;
 
+    /** r for the step behind one that was given @p before: b - A x. */
+    virtual void next_residual(Vector<Number>                        &r,
+                               [[maybe_unused]] const Vector<Number> &before,
+                               const Vector<Number>                  &x,
+                               const Vector<Number>                  &b) const
+    {
+      matrix->residual(r, x, b);
+    }
+
     const int                          n_steps;
     const double                       eigenvalue_ratio;
     const SlicedEllpackMatrix<Number> *matrix = nullptr; ///< set by initialize()
   };
 
   /**
+   * What a level is smoothed with and by: @p Number is that of its matrix and of its vectors. Prolongators need the diagonal
+   * and the bound, too.
+   */
+  template <typename Number>
+  struct LevelSmoothing
+  {
+    PreconditionBlockJacobi<Number>        diagonal;
+    LargestEigenvalue<Number>              lambda;
+    std::shared_ptr<ByteMatrix>            bytes;    ///< of the matrix, if it is smoothed with these
+    std::unique_ptr<LevelSmoother<Number>> smoother; ///< none where the matrix is inverted
+    mutable Vector<Number>                 r;
+
+    /**
+     * The diagonal of @p A and the bound of the spectrum, with products of bytes where there shall be any: what these round
+     * changes it by parts of a per cent. Again for new values; of several ranks collective.
+     */
+    void measure(const SlicedEllpackMatrix<Number> &A, int eigenvalue_steps, bool has_jumps, bool in_bytes);
+  };
+
+  /**
    * A polynomial in D^-1 A applied to D^-1, which is symmetric, hence its own adjoint: damped block Jacobi with
    * 4/3 / lambda_max, l1-Jacobi (D and the sums of the row outside of the block, no estimate needed) or Chebyshev on
-   * [lambda_max / ratio, lambda_max]. A degree of m costs m products with A before and m after the coarse correction.
+   * [lambda_max / ratio, lambda_max]. A degree of m costs m products with A before and m after the coarse correction, or
+   * with its @p bytes, which Chebyshev in fp32 may have, one with A and m - 1 with these: from step to step r = r - A d,
+   * where d, unlike x after a coarse correction, has no smooth part that rounding would make rough.
    */
   template <typename Number>
   class PolynomialSmoother : public SteppedSmoother<Number>
   {
   public:
-    PolynomialSmoother(AMGSmoother kind, int degree, double eigenvalue_ratio);
+    PolynomialSmoother(AMGSmoother                       kind,
+                       int                               degree,
+                       double                            eigenvalue_ratio,
+                       std::shared_ptr<const ByteMatrix> bytes = nullptr);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -77,13 +113,18 @@ namespace PatchFEM
     using SteppedSmoother<Number>::eigenvalue_ratio;
     using SteppedSmoother<Number>::matrix;
 
-    AMGSmoother               kind;
-    Array<double>             coefficients; ///< [degree][2]
-    Array<Number>             l1_inverse;
-    BlockDiagonalView<Number> inverse{0, 1, 0, nullptr};
-    mutable Vector<Number>    d; ///< of Chebyshev's recurrence
+    AMGSmoother                       kind;
+    std::shared_ptr<const ByteMatrix> bytes;
+    Array<double>                     coefficients; ///< [degree][2]
+    Array<Number>                     l1_inverse;
+    BlockDiagonalView<Number>         inverse{0, 1, 0, nullptr};
+    mutable Vector<Number>            d; ///< of Chebyshev's recurrence, times the scale of bytes if there are any
 
     void find_coefficients(const LargestEigenvalue<Number> &lambda);
     void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
+    void next_residual(Vector<Number>       &r,
+                       const Vector<Number> &before,
+                       const Vector<Number> &x,
+                       const Vector<Number> &b) const override;
   };
 } // namespace PatchFEM

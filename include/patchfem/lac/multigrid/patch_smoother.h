@@ -118,14 +118,23 @@ namespace PatchFEM
     void relax(int step, const Vector<Number> &b, const Number *r, Vector<Number> &x, Number *r_out) const;
   };
 
+  /** Whether LevelSmoothing shall have bytes for the smoother that make_smoother() makes of the same. */
+  template <typename Number>
+  bool smooths_in_bytes(const AMGParameters  &parameters,
+                        const AggregateLists &aggregates,
+                        bool                  below_finest,
+                        bool                  stretched,
+                        int                   degree = 1);
+
   /**
    * The smoother that @p parameters ask for on the finest level or below it, of nodes in @p aggregates, to which it keeps
    * a reference; @p stretched if those of any rank are. If the next level has degree 1, @p degree is that of the space.
    */
   template <typename Number>
-  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters  &parameters,
-                                                       const AggregateLists &aggregates,
-                                                       bool                  below_finest,
-                                                       bool                  stretched,
-                                                       int                   degree = 1);
+  std::unique_ptr<LevelSmoother<Number>> make_smoother(const AMGParameters              &parameters,
+                                                       const AggregateLists             &aggregates,
+                                                       bool                              below_finest,
+                                                       bool                              stretched,
+                                                       int                               degree = 1,
+                                                       std::shared_ptr<const ByteMatrix> bytes  = nullptr);
 } // namespace PatchFEM

@@ -60,18 +60,15 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class RankHierarchy;
 
-    struct Level
+    struct Level : LevelSmoothing<Number>
     {
       const SlicedEllpackMatrix<Number>     *A = nullptr;
       std::shared_ptr<const LinearEmbedding> embedding; ///< in place of the two that follow
       AggregateLists                         aggregates;
       TentativeProlongator                   tentative;
-      PreconditionBlockJacobi<Number>        diagonal;
-      LargestEigenvalue<Number>              lambda;
-      std::unique_ptr<LevelSmoother<Number>> smoother;
       SmoothedAggregation<Number>            coarsening;
       std::vector<Array<double>>             settled;  ///< null vectors that are held on the next level
-      mutable Vector<Number>                 x, b, r;  ///< x and b none on the finest level
+      mutable Vector<Number>                 x, b;     ///< none on the finest level
       mutable Vector<Number>                 x_2, b_2; ///< of second visits
 
       int  n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
