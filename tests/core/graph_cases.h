@@ -181,7 +181,8 @@ namespace cases
                        const PatchFEM::Array<double>               &points)
   {
     return PatchFEM::choose(A.backend(), [&](auto where) {
-      return PatchFEM::graph_tools::may_jump(where, A, graph, {points.data(), dim, dim});
+      return PatchFEM::graph_tools::may_jump(
+          PatchFEM::graph_tools::rows_at_jumps(where, A, graph, {points.data(), dim, dim}));
     });
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
 #include "graph_cases.h"
+#include "kernels/hash.h"
 #include "multigrid_cases.h"
 
 #include <patchfem/lac/graph/mis_aggregation.h>
@@ -97,6 +98,35 @@ TEST_P(JumpsTest, AreSeenFromSomeRows)
       EXPECT_TRUE(seen(n_c, height, [](const int x, int) { return x == 7 ? 1e-3 : 1.; }));
       EXPECT_TRUE(seen(n_c, height, [](const int x, const int y) { return x % 4 < 2 && y % 4 < 2 ? 1e3 : 1.; }));
     }
+}
+
+TEST_P(JumpsTest, SingleRowsOfManyAreNone)
+{
+  // Of 281 thousand rows that are looked at three have to see a jump: here two or four, each of another pair that couples a
+  // hundred times as much as others do.
+  const int             n = 1500, one_of = 8;
+  const HostCSR<double> A    = cases::laplacian<double>(n, n);
+  bool                  seen = false;
+  const auto            look = [&](const int n_odd) {
+    HostCSR<double> odd = A;
+    for (int k = 0; k < n_odd; ++k)
+    {
+      const std::int64_t piece = 1000 + 100 * k;
+      const int          i = static_cast<int>(piece * one_of + kernels::hash(piece) % one_of), j = i + 1;
+      ASSERT_LT(i % n + 1, n);
+      for (const auto &[row, other] : {std::pair<int, int>{i, j}, {j, i}})
+        for (std::int64_t e = odd.row_offsets[row]; e < odd.row_offsets[row + 1]; ++e)
+          odd.values[e] += odd.columns[e] == row ? 99. : odd.columns[e] == other ? -99. : 0.;
+    }
+    const SlicedEllpackMatrix<double> matrix(backend(), odd, 1);
+    Adjacency                         all;
+    all.reinit(matrix);
+    seen = cases::may_jump(matrix, all, 2, grid_points(backend(), n, n));
+  };
+  look(2);
+  EXPECT_FALSE(seen);
+  look(4);
+  EXPECT_TRUE(seen);
 }
 
 TEST_P(JumpsTest, LongEdgesAreComparedWithLongOnes)

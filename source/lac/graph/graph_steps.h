@@ -2,6 +2,7 @@
 #pragma once
 
 #include "independent_sets.h"
+#include "kernels/diagonalise.h"
 
 #include "kernels/matrix_rows.h"
 
@@ -444,38 +445,6 @@ namespace PatchFEM::graph_tools
   {
     /// Of an ellipsoid with axes 2 : 1, and of eigenvalues that are not to be negative by more than rounding.
     constexpr double least_anisotropy = 4., most_anisotropy = 1e8;
-
-    /** Eigenvalues of the symmetric matrix @p K and eigenvectors, the columns of @p V, by Jacobi's rotations. */
-    PATCHFEM_INLINE void diagonalise(const int n, double (&K)[3][3], double (&V)[3][3])
-    {
-      for (int a = 0; a < n; ++a)
-        for (int b = 0; b < n; ++b)
-          V[a][b] = a == b;
-      for (int sweep = 0; sweep < 8; ++sweep)
-        for (int p = 0; p < n; ++p)
-          for (int q = p + 1; q < n; ++q)
-            if (K[p][q] != 0.)
-            {
-              const double theta = 0.5 * (K[q][q] - K[p][p]) / K[p][q];
-              const double t     = (theta < 0. ? -1. : 1.) / (std::fabs(theta) + std::sqrt(theta * theta + 1.)),
-                           c = 1. / std::sqrt(t * t + 1.), s = t * c;
-              for (int a = 0; a < n; ++a)
-              {
-                const double x = K[a][p], y = K[a][q];
-                K[a][p] = c * x - s * y;
-                K[a][q] = s * x + c * y;
-              }
-              for (int a = 0; a < n; ++a)
-              {
-                const double x = K[p][a], y = K[q][a];
-                K[p][a]        = c * x - s * y;
-                K[q][a]        = s * x + c * y;
-                const double v = V[a][p], w = V[a][q];
-                V[a][p] = c * v - s * w;
-                V[a][q] = s * v + c * w;
-              }
-            }
-    }
   } // namespace
 
   /** What the tensor of a row tells of directions, see with_metric(). */
@@ -543,7 +512,7 @@ namespace PatchFEM::graph_tools
       }
       if (!(to_disc > least_anisotropy * from_disc))
         return isotropic;
-      diagonalise(dim, K, V);
+      kernels::diagonalise(dim, K, V);
       int    strong = 0;
       double least  = K[0][0];
       for (int a = 1; a < dim; ++a)

@@ -176,18 +176,20 @@ namespace PatchFEM::graph_tools
   } // namespace
 
   template <typename Number, typename Where>
-  bool may_jump(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges, const NodePoints &at)
+  std::array<std::int64_t, 2>
+  rows_at_jumps(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges, const NodePoints &at)
   {
     Array<int> found(A.backend(), 1);
     found.set_zero();
-    for_all(A.backend(), (edges.n_nodes() + one_of - 1) / one_of,
+    const int n_looked_at = (edges.n_nodes() + one_of - 1) / one_of;
+    for_all(A.backend(), n_looked_at,
             [sees  = SeesJump<Number>{A.view(), edges.view(), at},
              found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
               const int row = static_cast<int>(i) * one_of + static_cast<int>(kernels::hash(i) % one_of);
               if (row < sees.graph.n_nodes && !sees.graph.is_isolated(row) && sees(row))
-                raise_flag(found);
+                kernels::atomic_increment(found);
             });
-    return found.read(0) != 0;
+    return {found.read(0), n_looked_at};
   }
 
   template <typename Number, typename Where>
@@ -702,9 +704,10 @@ namespace PatchFEM::graph_tools
     });
   }
 
-#define INSTANTIATE(Number)                                                                                          \
-  template bool          may_jump(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &, const NodePoints &); \
-  template Array<double> couplings_of(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &)
+#define INSTANTIATE(Number)                                                                                        \
+  template std::array<std::int64_t, 2> rows_at_jumps(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &, \
+                                                     const NodePoints &);                                          \
+  template Array<double>               couplings_of(Here, const SlicedEllpackMatrix<Number> &, const Adjacency &)
   INSTANTIATE(float);
   INSTANTIATE(double);
 #undef INSTANTIATE

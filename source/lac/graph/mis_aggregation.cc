@@ -114,7 +114,10 @@ namespace PatchFEM
       };
       if (finest)
       {
-        jumps = on_any(graph_tools::may_jump(where, A, all, {points.data(), n_coordinates, width}) ? 1 : 0);
+        auto rows = graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
+        if (ranks != nullptr)
+          ranks->communicator().sum(rows.data(), 2);
+        jumps = graph_tools::may_jump(rows);
         if (!jumps)
           return;
         result.couplings = graph_tools::couplings_of(where, A, all);
