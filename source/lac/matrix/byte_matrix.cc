@@ -6,7 +6,7 @@ namespace PatchFEM
   void ByteMatrix::reinit(const SlicedEllpackMatrix<float> &A)
   {
     matrix = &A;
-    A.initialize_vector(scales, true);
+    scales.reinit(A.backend(), A.n_rows(), true);
     A.initialize_vector(inverses, true);
     if (values.size() != static_cast<std::size_t>(A.n_stored_elements()) || !(values.backend() == A.backend()))
       values.reinit(A.backend(), A.n_stored_elements());

@@ -30,6 +30,8 @@ namespace PatchFEM
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     const bool nearly_incompressible = levels_above == 0 && multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
+    single_finest.reset();
+    finest_is_known     = false;
     parameters.in_bytes = A.n_nonzero_elements() >= parameters.least_in_bytes;
     null_vectors        = std::move(null_basis);
     null_scale          = 0.;
@@ -84,12 +86,13 @@ namespace PatchFEM
     null_vectors = std::move(other.null_vectors);
     null_scale   = other.null_scale;
     compute_null_scale(A);
-    auto kept      = std::make_unique<LevelSmoothing<OtherNumber>>();
-    kept->diagonal = std::move(other.levels.front()->diagonal);
-    kept->lambda   = std::move(other.levels.front()->lambda);
-    kept->bytes    = std::move(other.levels.front()->bytes);
-    if (!keep_finest)
-      kept.reset();
+    finest_is_known = keep_finest && !other.levels.front()->is_inverted;
+    if constexpr (std::is_same_v<OtherNumber, float>)
+      if (finest_is_known)
+      {
+        single_finest = std::make_unique<RoundedFinest>();
+        single_finest->take_over(*other.levels.front());
+      }
     for (auto &level : other.levels) // gives back what this has no use for
     {
       level->coarsening.release_values();
@@ -108,7 +111,6 @@ namespace PatchFEM
           level.coarsening.reinit(*level.A, std::move(other.levels[index]->coarsening));
         });
     other.levels.clear();
-    single_finest = std::move(kept);
   }
 
   /** The levels; @p aggregate and @p find_patterns (index, level) give one aggregates, and modes and patterns of them. */
@@ -120,7 +122,6 @@ namespace PatchFEM
                                    const FindPatterns                           &find_patterns)
   {
     levels.clear();
-    single_finest.reset();
     const SlicedEllpackMatrix<Number> *matrix      = &A;
     const int                          coarse_size = parameters.coarse_size_for(A.n_nonzero_elements());
     for (bool coarser = true; coarser;)
@@ -138,6 +139,7 @@ namespace PatchFEM
           // The last one that is allowed, not one that coarsening made small.
           require(matrix->n_rows() <= AMGParameters::largest_inverse,
                   "is the last one but too large to be inverted; allow more levels or larger aggregates.");
+          level.is_inverted = true;
           level.inverse.compute(*matrix, null_vectors, null_scale);
           report(index, "inverse");
           return;
@@ -146,7 +148,7 @@ namespace PatchFEM
           level.embedding = embedding;
         if (!level.embedding)
           aggregate(index, level);
-        compute_smoother<Number>(level, *level.A, level);
+        find_smoother(level);
         report(index, "smoother");
         const int n_aggregates = level.n_coarse_nodes();
         if (n_aggregates == 0) // nothing couples: the smoother is all there is
@@ -155,7 +157,7 @@ namespace PatchFEM
         require(n_aggregates < n_nodes, "coarsening stalls: ", n_aggregates, " aggregates of ", n_nodes, " nodes.");
         find_patterns(index, level);
         report(index, "patterns");
-        level.compute_coarse();
+        compute_coarse(level);
         multigrid::settle_null_vectors(level.coarsening.coarse_matrix(), null_vectors, level.settled);
         multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
         report(index, "values");
@@ -179,19 +181,31 @@ namespace PatchFEM
     {
       Level &level = *levels[index];
       multigrid::on_level(levels_above + index, level.A->n_rows(), [&]() {
-        if (level.smoother == nullptr)
+        if (level.is_inverted)
           level.inverse.compute(*level.A, null_vectors, null_scale);
         else
-          compute_smoother<Number>(level, *level.A, level);
-        report(index, level.smoother == nullptr ? "inverse" : "smoother");
+          find_smoother(level);
+        report(index, level.is_inverted ? "inverse" : "smoother");
         if (!level.has_coarse)
           return;
-        level.compute_coarse();
+        compute_coarse(level);
         multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
         report(index, "values");
       });
     }
     choose_cycle();
+  }
+
+  template <typename Number>
+  void AMGHierarchy<Number>::compute_coarse(Level &level)
+  {
+    if (level.embedding)
+      level.coarsening.compute(*level.A, *level.embedding);
+    else
+      level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+    if constexpr (std::is_same_v<Number, double>)
+      if (single_finest != nullptr && &level == levels.front().get())
+        single_finest->round(level.coarsening);
   }
 
   template <typename Number>
@@ -221,22 +235,39 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void AMGHierarchy<Number>::find_smoother(Level &level)
+  {
+    if (rounded_finest == nullptr || &level != levels.front().get())
+      return compute_smoother<Number>(level, *level.A, level);
+    if constexpr (std::is_same_v<Number, double>)
+      try
+      {
+        const bool is_known = finest_is_known; // by initialize_from()
+        finest_is_known     = false;
+        if (single_finest == nullptr)
+          single_finest = std::make_unique<RoundedFinest>();
+        compute_smoother(level, *rounded_finest, *single_finest, !is_known);
+        single_finest->r.reinit(rounded_finest->backend(), rounded_finest->n_rows(), true);
+        level.diagonal.initialize(*level.A);
+        level.lambda.copy_from(single_finest->lambda);
+        level.smoother.reset();
+      }
+      catch (const NotPositiveDefinite &)
+      {
+        smooth_finest_with(nullptr);
+        compute_smoother<Number>(level, *level.A, level);
+      }
+  }
+
+  template <typename Number>
   template <typename SmootherNumber>
   void AMGHierarchy<Number>::compute_smoother(const Level                               &level,
                                               const SlicedEllpackMatrix<SmootherNumber> &A,
                                               LevelSmoothing<SmootherNumber>            &smoothing,
                                               const bool                                 new_values) const
   {
-    const bool            below      = levels_above > 0 || &level != levels.front().get();
-    const AggregateLists &aggregates = level.aggregates;
-    const int             degree     = level.embedding ? level.embedding->degree : 1;
-    if (new_values)
-      smoothing.measure(
-          A, parameters.eigenvalue_steps, aggregates.has_jumps(),
-          smooths_in_bytes<SmootherNumber>(parameters, aggregates, below, aggregates.stretched(), degree));
-    if (smoothing.smoother == nullptr)
-      smoothing.smoother =
-          make_smoother<SmootherNumber>(parameters, aggregates, below, aggregates.stretched(), degree, smoothing.bytes);
+    smoothing.prepare(A, parameters, level.aggregates, levels_above > 0 || &level != levels.front().get(),
+                      level.aggregates.stretched(), level.embedding ? level.embedding->degree : 1, new_values);
     if (std::isinf(highest_condition)) // else once condition() is known
       smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
@@ -253,7 +284,7 @@ namespace PatchFEM
       Level            &level = *levels[index];
       const Backend    &place = level.A->backend();
       const std::size_t n     = level.A->n_rows();
-      if (level.smoother != nullptr)
+      if (!level.is_inverted)
         level.r.reinit(place, n, true);
       if (index > 0)
       {
@@ -281,8 +312,8 @@ namespace PatchFEM
     const double        latency = levels.front()->A->backend().kind() == BackendKind::cuda ? 1e7 : 0.;
     std::vector<double> entries = entries_above; // of a visit of each level
     for (const std::unique_ptr<Level> &level : levels)
-      entries.push_back(level->smoother != nullptr
-                            ? static_cast<double>(level->A->n_nonzero_elements()) * level->smoother->relative_cost()
+      entries.push_back(!level->is_inverted
+                            ? static_cast<double>(level->A->n_nonzero_elements()) * relative_cost(*level)
                             : static_cast<double>(level->A->n_rows()) * level->A->n_rows() / 6.);
     double below = 0.; // of a V-cycle from a level on
     for (double &of_level : entries)
@@ -303,26 +334,15 @@ namespace PatchFEM
       left -= visits * below;
       visits *= 2.;
     }
-    if (levels.back()->smoother != nullptr && twice.size() > 1) // an inverse needs no second visit, a smoother may
+    if (!levels.back()->is_inverted && twice.size() > 1) // an inverse needs no second visit, a smoother may
       twice.back() = is_w;
-  }
-
-  template <typename Number>
-  void AMGHierarchy<Number>::smooth_finest_with(const SlicedEllpackMatrix<float> &A, const bool new_values)
-  {
-    const Level &level = *levels.front();
-    require(level.smoother != nullptr, "A level that is inverted has no smoother.");
-    if (single_finest == nullptr)
-      single_finest = std::make_unique<LevelSmoothing<float>>();
-    compute_smoother(level, A, *single_finest, new_values);
-    single_finest->r.reinit(A.backend(), A.n_rows(), true);
   }
 
   template <typename Number>
   void AMGHierarchy<Number>::cycle(const unsigned int index, Vector<Number> &x, const Vector<Number> &b) const
   {
     const Level &level = *levels[index];
-    if (level.smoother == nullptr)
+    if (level.is_inverted)
     {
       level.inverse.vmult(x, b);
       report(index, "inverse");
@@ -343,21 +363,16 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::cycle_in_single(Vector<float> &x, const Vector<float> &b) const
   {
-    const Level   &level = *levels.front();
-    Vector<float> &r     = single_finest->r;
-    single_finest->smoother->pre_smooth(x, r, b);
-    report(0, "pre-smoothing");
-    if (level.has_coarse)
+    require(single_finest != nullptr, "Multigrid levels are not there after a set-up that failed.");
+    if constexpr (std::is_same_v<Number, double>)
     {
-      level.r.copy_from(r);
-      solve_coarse(0);
-      level.coarsening.prolongator().vmult(level.r, levels[1]->x);
-      r.copy_from(level.r);
-      x.add(1.f, r);
-      report(0, "prolongation");
+      const Level &next  = *levels[1];
+      const auto   solve = [&]() -> const Vector<double>   &{
+        this->solve(1, next.x, next.b);
+        return next.x;
+      };
+      single_finest->cycle(x, b, levels.front()->r, next.b, solve, [&](const char *phase) { report(0, phase); });
     }
-    single_finest->smoother->post_smooth(x, r, b);
-    report(0, "post-smoothing");
   }
 
   /** The correction x of the level below @p index from the residual r there. */
@@ -388,7 +403,7 @@ namespace PatchFEM
   {
     constexpr int n_steps = 8;
     const Level  &last    = *levels.back();
-    if (last.smoother != nullptr)
+    if (!last.is_inverted)
       return 0.;
     const Backend &place = last.A->backend();
     Vector<Number> D(place), x(place, last.A->n_rows()), y(place, x.size()), z(place, x.size());
@@ -439,26 +454,21 @@ namespace PatchFEM
       s.n_nonzeros      = level->A->n_nonzero_elements();
       s.n_aggregates    = level->has_coarse ? level->n_coarse_nodes() : 0;
       s.n_dropped_modes = level->tentative.n_dropped();
-      s.lambda_max      = level->smoother != nullptr ? level->lambda.value() : 0.;
-      s.relative_cost   = level->smoother != nullptr ? level->smoother->relative_cost() : 1.;
-      s.memory          = memory_consumption_of(level->coarsening, level->tentative, level->diagonal, level->inverse,
-                                                level->aggregates, level->x, level->b, level->r, level->x_2, level->b_2);
+      s.lambda_max      = !level->is_inverted ? level->lambda.value() : 0.;
+      s.relative_cost   = relative_cost(*level);
+      s.memory = memory_consumption_of(level->coarsening, level->tentative, level->inverse, level->aggregates, level->x,
+                                       level->b, level->x_2, level->b_2) +
+                 level->LevelSmoothing<Number>::memory_consumption();
       if (level->embedding)
       {
         s.embedded_degree = level->embedding->degree;
         s.memory += level->embedding->memory_consumption();
       }
       s.single = std::is_same<Number, float>::value;
-      if (level->smoother != nullptr)
-        s.memory += level->smoother->memory_consumption();
-      if (level->bytes != nullptr)
-        s.memory += level->bytes->memory_consumption();
       if (single_finest != nullptr && result.empty())
       {
         s.single = true;
-        s.memory += memory_consumption_of(single_finest->diagonal, *single_finest->smoother, single_finest->r);
-        if (single_finest->bytes != nullptr)
-          s.memory += single_finest->bytes->memory_consumption();
+        s.memory += single_finest->memory_consumption();
       }
       result.push_back(s);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "multigrid_tools.h"
 
-#include <patchfem/lac/multigrid/level_smoother.h>
+#include <patchfem/lac/multigrid/patch_smoother.h>
 
 namespace PatchFEM
 {
@@ -60,27 +60,35 @@ namespace PatchFEM
   } // namespace
 
   template <typename Number>
-  void LevelSmoothing<Number>::measure(const SlicedEllpackMatrix<Number> &A,
-                                       const int                          eigenvalue_steps,
-                                       const bool                         has_jumps,
-                                       [[maybe_unused]] const bool        in_bytes)
+  void LevelSmoothing<Number>::prepare(const SlicedEllpackMatrix<Number> &A,
+                                       const AMGParameters               &parameters,
+                                       const AggregateLists              &aggregates,
+                                       const bool                         below_finest,
+                                       const bool                         stretched,
+                                       const int                          degree,
+                                       const bool                         new_values)
   {
-    diagonal.initialize(A);
-    if constexpr (std::is_same_v<Number, float>)
-      if (in_bytes)
-      {
-        if (bytes == nullptr)
-          bytes = std::make_shared<ByteMatrix>();
-        ProductsInBytes products{A, *bytes};
-        each(A.partitioner(), [&] {
-          bytes->reinit(A);
-          A.initialize_vector(products.room, true);
-        });
-        bytes->compute();
-        return lambda.compute(products, diagonal, eigenvalue_steps, has_jumps);
-      }
-    bytes.reset();
-    lambda.compute(A, diagonal, eigenvalue_steps, has_jumps);
+    const auto find = [&] {
+      diagonal.initialize(A);
+      if constexpr (std::is_same_v<Number, float>)
+        if (smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
+        {
+          if (bytes == nullptr)
+            bytes = std::make_shared<ByteMatrix>();
+          ProductsInBytes products{A, *bytes};
+          each(A.partitioner(), [&] {
+            bytes->reinit(A);
+            A.initialize_vector(products.room, true);
+          });
+          bytes->compute();
+          return lambda.compute(products, diagonal, parameters.eigenvalue_steps, aggregates.has_jumps());
+        }
+      lambda.compute(A, diagonal, parameters.eigenvalue_steps, aggregates.has_jumps());
+    };
+    if (new_values)
+      find();
+    if (smoother == nullptr)
+      smoother = make_smoother<Number>(parameters, aggregates, below_finest, stretched, degree, bytes);
   }
 
   template <typename Number>

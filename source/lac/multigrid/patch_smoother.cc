@@ -133,6 +133,16 @@ namespace PatchFEM
     }
   }
 
+  namespace
+  {
+    /** Whether chebyshev is a polynomial in a FactorizedInverse. */
+    bool has_factorized_inverse(const AMGParameters &parameters, const AggregateLists &aggregates)
+    {
+      return parameters.smoother == AMGSmoother::chebyshev &&
+             (aggregates.joint_motions() != JointMotions::none || parameters.hinges);
+    }
+  } // namespace
+
   template <typename Number>
   bool smooths_in_bytes(const AMGParameters  &parameters,
                         const AggregateLists &aggregates,
@@ -141,8 +151,7 @@ namespace PatchFEM
                         const int             degree)
   {
     return std::is_same_v<Number, float> && parameters.in_bytes && !below_finest &&
-           parameters.smoother == AMGSmoother::chebyshev && !parameters.hinges &&
-           aggregates.joint_motions() == JointMotions::none &&
+           parameters.smoother == AMGSmoother::chebyshev && !has_factorized_inverse(parameters, aggregates) &&
            parameters.sweeps_on(below_finest, stretched, degree) > 1;
   }
 
@@ -162,7 +171,7 @@ namespace PatchFEM
     if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
     const JointMotions motions = aggregates.joint_motions();
-    if (parameters.smoother == AMGSmoother::chebyshev && (motions != JointMotions::none || parameters.hinges))
+    if (has_factorized_inverse(parameters, aggregates))
     {
       const FactorizedInverseRows rows = motions == JointMotions::jumps || (parameters.hinges && below_finest)
                                              ? FactorizedInverseRows::hinges

@@ -10,6 +10,7 @@
 #include <patchfem/lac/matrix/rounded_matrix.h>
 #include <patchfem/lac/multigrid/precondition_amg.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -41,8 +42,10 @@ namespace PatchFEM
       return result;
     }
 
-    /** For levels of a matrix in @p Number: entries of one in fp32 may differ from their opposites by as much as rounding
-     * to bytes makes a step of in one of 1e5, so that its ByteMatrix would not be symmetric. */
+    /**
+     * For levels of a matrix that is in @p Number: of one in fp32 opposite entries may differ by a rounding unit, and then
+     * one pair in 1e5 is rounded to different bytes.
+     */
     template <typename Number>
     AMGParameters of_levels(AMGParameters parameters)
     {
@@ -144,10 +147,11 @@ namespace PatchFEM
     single_limit = additional_data.single_limit;
     finest_limit = additional_data.finest_limit;
     reason.clear();
-    levels        = AMGHierarchy<Number>();
-    single_levels = AMGHierarchy<float>();
-    single_matrix = SlicedEllpackMatrix<float>();
-    bool too_soft = false; // levels are there in single precision, which is too short for them
+    levels          = AMGHierarchy<Number>();
+    single_levels   = AMGHierarchy<float>();
+    single_matrix   = SlicedEllpackMatrix<float>();
+    bool   too_soft = false; // levels are there in single precision, which is too short for them
+    double known    = 0.;    // a bound of condition() from below
     levels.monitor(end_of_phase);
     single_levels.monitor(end_of_phase);
     single_levels.give_up_above(single_limit);
@@ -165,29 +169,36 @@ namespace PatchFEM
           single          = Single::all;
           single_src.reinit(matrix.backend(), matrix.n_rows(), true);
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
-          blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
-          reason = reason_of<NotPositiveDefinite>([&]() {
-            single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
-            const std::string failure = single_failure();
-            too_soft                  = !failure.empty();
-            return failure;
-          });
+          if (reason.empty())
+          {
+            blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
+            reason  = reason_of<NotPositiveDefinite>([&]() {
+              single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
+              const std::string failure = softness(single_levels.condition());
+              too_soft                  = !failure.empty();
+              known                     = std::max(known, single_levels.condition());
+              return failure;
+            });
+          }
         }
         if (reason.empty())
           return;
       }
-    const SlicedEllpackMatrix<Number> &unrounded = blocked.n_rows() == 0 ? in_blocks(matrix, false) : blocked;
+    const SlicedEllpackMatrix<Number> &unrounded =
+        &finest == &blocked && blocked.n_rows() == 0 ? in_blocks(matrix, false) : finest;
     if constexpr (std::is_same<Number, double>::value)
     {
       AMGHierarchy<float> soft; // which is no more, whatever is thrown
       std::swap(soft, single_levels);
+      const bool rounds = single != Single::none && known <= finest_limit;
+      levels.smooth_finest_with(rounds ? &single_matrix : nullptr);
       if (too_soft)
-        levels.initialize_from(unrounded, std::move(soft), true);
+        levels.initialize_from(unrounded, std::move(soft), rounds);
     }
     if (!too_soft)
       levels.initialize(unrounded, near_null, aggregation, of_levels<Number>(additional_data), std::move(null_vectors));
-    smooth_finest_in_single(!too_soft);
+    settle_finest(levels, unrounded);
   }
 
   template <typename Number>
@@ -198,96 +209,112 @@ namespace PatchFEM
                                                     std::vector<Array<double>>         null_vectors)
   {
     reason.clear();
-    single_limit  = additional_data.single_limit;
-    bool too_soft = false;
+    single                                   = Single::none;
+    single_limit                             = additional_data.single_limit;
+    finest_limit                             = additional_data.finest_limit;
+    bool                            too_soft = false; // as in initialize_here()
+    double                          known    = 0.;
+    std::unique_ptr<AMGAggregation> again;
     if constexpr (std::is_same<Number, double>::value)
       if (additional_data.single_precision)
       {
-        single_rank_levels = std::make_unique<RankHierarchy<float>>();
-        single_rank_levels->monitor(end_of_phase);
-        single_rank_levels->give_up_above(single_limit);
         // Errors are those of all ranks, and so is the way out of them.
-        reason = reason_of<Error>([&]() {
+        reason              = reason_of<Error>([&]() {
           A.partitioner()->communicator().together([&] { require_single_range(A); });
           return std::string();
         });
-        if (reason.empty())
+        const bool in_range = reason.empty();
+        if (in_range)
+        {
+          as_one(A.partitioner(), [&] {
+            single_matrix.copy_from(A);
+            borrows_pattern = &A != &blocked;
+            single_matrix.initialize_vector(single_src);
+            single_matrix.initialize_vector(single_dst);
+            norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
+          });
+          single = Single::all;
+        }
+        if (in_range && reason.empty())
+        {
+          single_rank_levels = std::make_unique<RankHierarchy<float>>();
+          single_rank_levels->monitor(end_of_phase);
+          single_rank_levels->give_up_above(single_limit);
           reason = reason_of<NotPositiveDefinite>([&]() {
             as_one(A.partitioner(), [&] {
-              single_matrix.copy_from(A);
-              borrows_pattern = &A != &blocked;
               single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
                                              copies(null_vectors));
             });
-            const std::string failure = single_failure();
+            const std::string failure = softness(condition());
             too_soft                  = !failure.empty();
+            known                     = std::max(known, condition());
             return failure;
           });
-        if (reason.empty())
-        {
-          single_matrix.initialize_vector(single_src);
-          single_matrix.initialize_vector(single_dst);
-          norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
-          return;
+          if (reason.empty())
+            return;
+          again = aggregation.restart();
         }
         A.partitioner()->communicator().look(); // what was told is behind
-        release_all(single_matrix, single_src, single_dst, norm);
         const auto soft = std::move(single_rank_levels);
         if (too_soft)
-          return make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
+        {
+          const bool rounds = known <= finest_limit;
+          make_rank_levels(A, rounds,
+                           [&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft), rounds); });
+          return;
+        }
       }
-    const std::unique_ptr<AMGAggregation> again = reason.empty() ? nullptr : aggregation.restart();
-    make_rank_levels([&](RankHierarchy<Number> &made) {
+    make_rank_levels(A, single == Single::all && known <= finest_limit, [&](RankHierarchy<Number> &made) {
       made.initialize(A, near_null, again ? *again : aggregation, of_levels<Number>(additional_data),
                       std::move(null_vectors));
     });
   }
 
-  /** By @p make; there are none if it throws. */
+  /** By @p make, with the finest level in fp32 if @p rounds and where that will do; there are none if it throws. */
   template <typename Number>
   template <typename Make>
-  void PreconditionAMG<Number>::make_rank_levels(const Make &make)
+  void
+  PreconditionAMG<Number>::make_rank_levels(const SlicedEllpackMatrix<Number> &A, const bool rounds, const Make &make)
   {
     auto made = std::make_unique<RankHierarchy<Number>>();
     made->monitor(end_of_phase);
+    made->smooth_finest_with(rounds ? &single_matrix : nullptr);
     make(*made);
+    settle_finest(*made, A);
     rank_levels = std::move(made);
   }
 
-  /** Why fp32 is too short for the levels in it; empty if it is not. */
+  /** Why fp32 is too short for levels whose @p condition, or a bound from below, is this; empty if it may not be. */
   template <typename Number>
-  std::string PreconditionAMG<Number>::single_failure()
+  std::string PreconditionAMG<Number>::softness(const double condition) const
   {
-    if (condition() <= single_limit)
+    if (condition <= single_limit)
       return "";
     std::ostringstream out;
     out.precision(2);
-    out << "The softest mode of the matrix has 1/" << condition() << " of the energy of its diagonal.";
+    out << "The softest mode of the matrix has 1/" << condition << " of the energy of its diagonal.";
     return out.str();
   }
 
-  /** After levels were made in double although the finest one is there in fp32, which AMGHierarchy knows or not. */
+  /**
+   * After levels @p made of @p A in double, the finest one is smoothed in single precision where that will do, which
+   * `single` says from now on; else what that needs is given back.
+   */
   template <typename Number>
-  void PreconditionAMG<Number>::smooth_finest_in_single(const bool new_values)
+  template <typename Hierarchy>
+  void PreconditionAMG<Number>::settle_finest(Hierarchy &made, const SlicedEllpackMatrix<Number> &A)
   {
-    if (single == Single::none)
+    if (made.smooths_finest_in_single() && (made.condition() > finest_limit || made.n_levels() == 1))
+    {
+      made.smooth_finest_with(nullptr);
+      made.update(A);
+    }
+    if (single != Single::none)
+      single = made.smooths_finest_in_single() ? Single::finest : Single::none;
+    if (single != Single::none)
       return;
-    single = Single::none;
-    try
-    {
-      if (levels.n_levels() > 1 && levels.condition() <= finest_limit)
-      {
-        levels.smooth_finest_with(single_matrix, new_values);
-        single = Single::finest;
-      }
-    }
-    catch (const NotPositiveDefinite &)
-    {}
-    if (single == Single::none)
-    {
-      levels.smooth_finest_unrounded();
-      release_all(single_matrix, single_src, single_dst, norm);
-    }
+    made.smooth_finest_with(nullptr);
+    release_all(single_matrix, single_src, single_dst, norm);
   }
 
   template <typename Number>
@@ -314,21 +341,31 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
     if (rank_levels || single_rank_levels)
     {
+      if constexpr (std::is_same<Number, double>::value)
+        if (single != Single::none)
+          single_matrix.copy_values_from(finest);
       if (rank_levels)
-        return rank_levels->update(finest);
+      {
+        rank_levels->update(finest);
+        return settle_finest(*rank_levels, finest);
+      }
       if constexpr (std::is_same<Number, double>::value)
       {
-        single_matrix.copy_values_from(finest);
-        reason = reason_of<NotPositiveDefinite>([&]() { // of all ranks
+        bool too_soft = false;                                 // as in initialize_on_ranks()
+        reason        = reason_of<NotPositiveDefinite>([&]() { // of all ranks
           as_one(finest.partitioner(), [&] { single_rank_levels->update(single_matrix); });
-          return single_failure();
+          const std::string failure = softness(condition());
+          too_soft                  = !failure.empty();
+          return failure;
         });
         if (reason.empty())
           return;
         finest.partitioner()->communicator().look(); // what was told is behind
-        release_all(single_matrix, single_src, single_dst, norm);
-        const auto soft = std::move(single_rank_levels);
-        make_rank_levels([&](RankHierarchy<Number> &made) { made.initialize_from(finest, std::move(*soft)); });
+        const auto soft   = std::move(single_rank_levels);
+        const bool rounds = !(too_soft && soft->condition() > finest_limit);
+        make_rank_levels(finest, rounds, [&](RankHierarchy<Number> &made) {
+          made.initialize_from(finest, std::move(*soft), too_soft && rounds);
+        });
       }
       return;
     }
@@ -341,7 +378,7 @@ namespace PatchFEM
         bool too_soft = false; // as in initialize_here()
         reason        = reason_of<NotPositiveDefinite>([&]() {
           single_levels.update(single_matrix);
-          const std::string failure = single_failure();
+          const std::string failure = softness(single_levels.condition());
           too_soft                  = !failure.empty();
           return failure;
         });
@@ -352,13 +389,15 @@ namespace PatchFEM
         }
         AMGHierarchy<float> soft;
         std::swap(soft, single_levels);
-        levels.initialize_from(finest, std::move(soft), too_soft);
-        smooth_finest_in_single(!too_soft);
+        const bool rounds = !(too_soft && soft.condition() > finest_limit);
+        levels.smooth_finest_with(rounds ? &single_matrix : nullptr);
+        levels.initialize_from(finest, std::move(soft), too_soft && rounds);
+        settle_finest(levels, finest);
         return;
       }
     }
     levels.update(finest);
-    smooth_finest_in_single(true);
+    settle_finest(levels, finest);
   }
 
   template <typename Number>
@@ -367,11 +406,9 @@ namespace PatchFEM
     if (led(src.backend(), [&] { vmult(dst, src); }))
       return;
     require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
-    if (rank_levels)
-      return rank_levels->cycle(dst, src);
-    if (single == Single::none && !single_rank_levels)
+    if (single == Single::none)
     {
-      levels.cycle(dst, src);
+      rank_levels ? rank_levels->cycle(dst, src) : levels.cycle(dst, src);
       return;
     }
     const Backend     &place  = src.backend();
@@ -383,6 +420,8 @@ namespace PatchFEM
     choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, single_src); });
     if (single_rank_levels)
       single_rank_levels->cycle(single_dst, single_src);
+    else if (rank_levels)
+      rank_levels->cycle_in_single(single_dst, single_src);
     else if (single == Single::all)
       single_levels.cycle(single_dst, single_src);
     else
@@ -422,13 +461,14 @@ namespace PatchFEM
     const double block = pattern.block_rows * n_modes * size + 4., modes = 16. * n_modes * n_dofs;
     const auto   stretch = double(SmoothedAggregation<Number>::stretch_bytes(pattern.n_entries() * size));
     const double product = std::min(20. * n_nodes * block, stretch);
-    const double kept    = n_nodes * (14. * block + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
+    const double rounded = fallback ? pattern.block_rows * n_modes * double(inner) : 0.; // of a block of transfers
+    const double kept    = n_nodes * (14. * (block + rounded) + 148.) + n_dofs * (4. * size + 4. * fallback * inner);
     const double graph   = 20. * double(pattern.n_blocks) + 64. * n_nodes;
-    const double in_bytes =
-        mixed && pattern.n_entries() >= data.least_in_bytes ? double(pattern.n_entries()) + 4. * n_dofs : 0.;
-    double levels = modes + std::max(graph, in_bytes + kept + std::max(product, 128. * n_nodes));
+    double       levels  = modes + std::max(graph, kept + std::max(product, 128. * n_nodes));
     // Patches of large blocks have few nodes, so that much of their slices is padding.
     const FormatCase inner_slices{slices, pattern, inner};
+    if (mixed && data.smoother == AMGSmoother::chebyshev && pattern.n_entries() >= data.least_in_bytes)
+      levels += inner_slices.storage_bytes() / 4. + 8. * n_dofs; // bytes, their scale and what Lanczos multiplies
     // Factors of all levels, of which the second may have three quarters of the entries, and a stretch of their rows.
     // They have 20 blocks a row at most, and of higher degrees the second level is that of degree 1, which is small.
     const bool higher = pattern.n_blocks > 1.2 * std::pow(3., pattern.block_rows) * pattern.n_rows; // a block: an axis

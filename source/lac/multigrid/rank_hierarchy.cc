@@ -42,6 +42,8 @@ namespace PatchFEM
     parameters                = amg_parameters;
     finest                    = &A;
     levels.clear();
+    single_finest.reset();
+    finest_is_known                  = false;
     const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
@@ -78,7 +80,7 @@ namespace PatchFEM
           break;
         report(levels.size(), "aggregates");
       }
-      compute_smoother(*level);
+      find_smoother(*level);
       report(levels.size(), "smoother");
       if (level->embedding)
       {
@@ -110,7 +112,7 @@ namespace PatchFEM
       report(levels.size(), "modes");
       level->reinit_coarse(n_modes);
       report(levels.size(), "patterns");
-      level->compute_coarse(null_scale);
+      compute_coarse(*level);
       multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
       multigrid::add_settled(null_scale, level->settled, level->coarsening.coarse_matrix());
       report(levels.size(), "values");
@@ -159,13 +161,22 @@ namespace PatchFEM
 
   template <typename Number>
   template <typename OtherNumber>
-  void RankHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other)
+  void RankHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A,
+                                              RankHierarchy<OtherNumber>       &&other,
+                                              const bool                         keep_finest)
   {
     require(other.finest != nullptr, "Aggregates of a hierarchy were asked for before it was initialized.");
     parameters = other.parameters;
     finest     = &A;
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
+    finest_is_known = keep_finest && !other.levels.empty();
+    if constexpr (std::is_same_v<OtherNumber, float>)
+      if (finest_is_known)
+      {
+        single_finest = std::make_unique<RoundedFinest>();
+        single_finest->take_over(*other.levels.front());
+      }
     other.whole.release_values(); // which, with all of this, gives memory back
     other.whole.nodes()->release();
     for (auto &from : other.levels)
@@ -185,11 +196,11 @@ namespace PatchFEM
       level->aggregates = std::move(from->aggregates);
       level->tentative  = std::move(from->tentative);
       level->settled    = std::move(from->settled);
-      compute_smoother(*level);
+      find_smoother(*level);
       report(levels.size(), "smoother");
       level->coarsening.reinit(*level->A, std::move(from->coarsening));
       report(levels.size(), "patterns");
-      level->compute_coarse(null_scale);
+      compute_coarse(*level);
       report(levels.size(), "values");
       levels.push_back(std::move(level));
     }
@@ -231,9 +242,8 @@ namespace PatchFEM
     Vector<double>      of_all(place);
     of_all.array().copy_from(place, ranks.concatenate(weights.array().to_vector()));
     std::vector<double> entries; // of each rank in the mean
-    for (const std::unique_ptr<Level> &level : levels)
-      entries.push_back(static_cast<double>(level->A->n_nonzero_elements()) / ranks.size() *
-                        (level->smoother != nullptr ? level->smoother->relative_cost() : 1.));
+    for (std::size_t l = 0; l < levels.size(); ++l)
+      entries.push_back(static_cast<double>(levels[l]->A->n_nonzero_elements()) / ranks.size() * relative_cost(l));
     ranks.sum(entries.data(), static_cast<int>(entries.size()));
     gathered.know_finest(std::move(entries), static_cast<double>(finest->partitioner()->n_global()), std::move(of_all),
                          null_scale);
@@ -254,6 +264,8 @@ namespace PatchFEM
       if (!std::isinf(highest_condition))
         levels[l]->smoother->initialize(*levels[l]->A, levels[l]->diagonal, levels[l]->lambda);
       levels[l]->A->initialize_vector(levels[l]->r, true);
+      if (l == 0 && single_finest != nullptr)
+        rounded_finest->initialize_vector(single_finest->r, true);
       if (l > 0)
         for (Vector<Number> *v : {&levels[l]->x, &levels[l]->b})
           levels[l]->A->initialize_vector(*v);
@@ -275,9 +287,9 @@ namespace PatchFEM
     for (std::size_t l = 0; l < levels.size(); ++l)
     {
       levels[l]->A = l == 0 ? &A : &levels[l - 1]->coarsening.coarse_matrix();
-      compute_smoother(*levels[l]);
+      find_smoother(*levels[l]);
       report(l, "smoother");
-      levels[l]->compute_coarse(null_scale);
+      compute_coarse(*levels[l]);
       report(l, "values");
     }
     whole.update(last());
@@ -287,19 +299,49 @@ namespace PatchFEM
     make_vectors();
   }
 
+  /** See AMGHierarchy::find_smoother(). */
   template <typename Number>
-  void RankHierarchy<Number>::compute_smoother(Level &level) const
+  void RankHierarchy<Number>::find_smoother(Level &level)
+  {
+    if (rounded_finest == nullptr || level.A != finest)
+      return compute_smoother<Number>(level, *level.A, level);
+    if constexpr (std::is_same_v<Number, double>)
+    {
+      const bool is_known = finest_is_known; // by initialize_from()
+      finest_is_known     = false;
+      try
+      {
+        as_one(level.A->partitioner(), [&] {
+          if (single_finest == nullptr)
+            single_finest = std::make_unique<RoundedFinest>();
+          compute_smoother(level, *rounded_finest, *single_finest, !is_known);
+          level.diagonal.initialize(*level.A);
+          level.lambda.copy_from(single_finest->lambda);
+          level.smoother.reset();
+        });
+      }
+      catch (const NotPositiveDefinite &)
+      {
+        level.A->partitioner()->communicator().look(); // what was told is behind
+        smooth_finest_with(nullptr);
+        compute_smoother<Number>(level, *level.A, level);
+      }
+    }
+  }
+
+  template <typename Number>
+  template <typename SmootherNumber>
+  void RankHierarchy<Number>::compute_smoother(const Level                               &level,
+                                               const SlicedEllpackMatrix<SmootherNumber> &A,
+                                               LevelSmoothing<SmootherNumber>            &smoothing,
+                                               const bool                                 new_values) const
   {
     const Communicator &ranks     = level.A->partitioner()->communicator();
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
-    const bool          below     = level.A != finest;
-    const int           degree    = level.embedding ? level.embedding->degree : 1;
-    level.measure(*level.A, parameters.eigenvalue_steps, level.aggregates.has_jumps(),
-                  smooths_in_bytes<Number>(parameters, level.aggregates, below, stretched, degree));
-    if (level.smoother == nullptr)
-      level.smoother = make_smoother<Number>(parameters, level.aggregates, below, stretched, degree, level.bytes);
+    smoothing.prepare(A, parameters, level.aggregates, level.A != finest, stretched,
+                      level.embedding ? level.embedding->degree : 1, new_values);
     if (std::isinf(highest_condition)) // else once condition() is known
-      level.smoother->initialize(*level.A, level.diagonal, level.lambda);
+      smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
 
   template <typename Number>
@@ -312,13 +354,16 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void RankHierarchy<Number>::Level::compute_coarse(const double null_scale)
+  void RankHierarchy<Number>::compute_coarse(Level &level)
   {
-    if (embedding)
-      coarsening.compute(*A, *embedding);
+    if (level.embedding)
+      level.coarsening.compute(*level.A, *level.embedding);
     else
-      coarsening.compute(*A, aggregates, tentative, this->diagonal, this->lambda);
-    multigrid::add_settled(null_scale, settled, coarsening.coarse_matrix());
+      level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
+    multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
+    if constexpr (std::is_same_v<Number, double>)
+      if (single_finest != nullptr && level.A == finest)
+        each(level.A->partitioner(), [&] { single_finest->round(level.coarsening); });
   }
 
   template <typename Number>
@@ -352,6 +397,22 @@ namespace PatchFEM
     level.A->residual(level.b_2, x, b);
     cycle(index, level.x_2, level.b_2);
     x.add(Number(1), level.x_2);
+  }
+
+  template <typename Number>
+  void RankHierarchy<Number>::cycle_in_single(Vector<float> &x, const Vector<float> &b) const
+  {
+    require(single_finest != nullptr, "Multigrid levels are not there after a set-up that failed.");
+    if constexpr (std::is_same_v<Number, double>)
+    {
+      const bool      is_last  = levels.size() == 1;
+      Vector<double> &coarse_x = is_last ? last_x : levels[1]->x, &coarse_b = is_last ? last_b : levels[1]->b;
+      const auto      solve = [&]() -> const Vector<double>      &{
+        this->solve(1, coarse_x, coarse_b);
+        return coarse_x;
+      };
+      single_finest->cycle(x, b, levels.front()->r, coarse_b, solve, [&](const char *phase) { report(0, phase); });
+    }
   }
 
   template <typename Number>
@@ -399,27 +460,25 @@ namespace PatchFEM
   std::vector<AMGLevelStatistics> RankHierarchy<Number>::statistics() const
   {
     std::vector<AMGLevelStatistics> result;
-    for (const std::unique_ptr<Level> &level : levels)
+    for (std::size_t l = 0; l < levels.size(); ++l)
     {
-      const Communicator &ranks = level->A->partitioner()->communicator();
-      AMGLevelStatistics  s;
+      const std::unique_ptr<Level> &level = levels[l];
+      const Communicator           &ranks = level->A->partitioner()->communicator();
+      AMGLevelStatistics            s;
       s.n_rows          = static_cast<int>(ranks.sum(std::int64_t(level->A->n_rows())));
       s.block_size      = level->A->block_rows();
       s.n_nonzeros      = ranks.sum(level->A->n_nonzero_elements());
       s.n_aggregates    = static_cast<int>(ranks.sum(std::int64_t(level->n_coarse_nodes())));
       s.n_dropped_modes = static_cast<int>(ranks.sum(std::int64_t(level->tentative.n_dropped())));
       s.lambda_max      = level->lambda.value();
-      s.relative_cost   = level->smoother->relative_cost();
-      s.single          = std::is_same<Number, float>::value;
-      s.memory          = memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
-                                                level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2);
+      s.relative_cost   = relative_cost(l);
+      s.single          = std::is_same<Number, float>::value || (l == 0 && single_finest != nullptr);
+      s.memory          = memory_of(l);
       if (level->embedding)
       {
         s.embedded_degree = level->embedding->degree;
         s.memory += level->embedding->memory_consumption();
       }
-      if (level->bytes != nullptr)
-        s.memory += level->bytes->memory_consumption();
       result.push_back(s);
     }
     for (const AMGLevelStatistics &s : gathered.statistics())
@@ -431,14 +490,35 @@ namespace PatchFEM
   std::size_t RankHierarchy<Number>::memory_consumption() const
   {
     std::size_t bytes = memory_consumption_of(whole, gathered, own_and_others, whole_x, whole_b, last_x, last_b);
-    for (const std::unique_ptr<Level> &level : levels)
-      bytes += memory_consumption_of(level->tentative, level->diagonal, *level->smoother, level->aggregates,
-                                     level->coarsening, level->x, level->b, level->r, level->x_2, level->b_2) +
-               (level->bytes != nullptr ? level->bytes->memory_consumption() : 0);
+    for (std::size_t l = 0; l < levels.size(); ++l)
+      bytes += memory_of(l);
     return bytes;
+  }
+
+  /** Without the embedding, which others have, too. */
+  template <typename Number>
+  std::size_t RankHierarchy<Number>::memory_of(const std::size_t l) const
+  {
+    const Level &level  = *levels[l];
+    std::size_t  result = memory_consumption_of(level.tentative, level.aggregates, level.coarsening, level.x, level.b,
+                                                level.x_2, level.b_2) +
+                         level.memory_consumption();
+    if (l == 0 && single_finest != nullptr)
+      result += single_finest->memory_consumption();
+    return result;
+  }
+
+  /** Of a step of the smoother, see LevelSmoother. */
+  template <typename Number>
+  double RankHierarchy<Number>::relative_cost(const std::size_t l) const
+  {
+    if (l == 0 && single_finest != nullptr)
+      return single_finest->smoother->relative_cost();
+    return levels[l]->smoother != nullptr ? levels[l]->smoother->relative_cost() : 1.;
   }
 
   template class RankHierarchy<float>;
   template class RankHierarchy<double>;
-  template void RankHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, RankHierarchy<float> &&);
+  template void
+  RankHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, RankHierarchy<float> &&, bool);
 } // namespace PatchFEM

@@ -6,12 +6,13 @@
 #include <patchfem/lac/multigrid/level_smoother.h>
 #include <patchfem/lac/multigrid/near_null_space.h>
 #include <patchfem/lac/multigrid/patch_smoother.h>
-#include <patchfem/lac/multigrid/smoothed_aggregation.h>
+#include <patchfem/lac/multigrid/rounded_finest.h>
 
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace PatchFEM
@@ -69,27 +70,34 @@ namespace PatchFEM
 
     /**
      * With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used
-     * up; @p keep_finest: what smooth_finest_with() needs to know of that matrix is taken over, too.
+     * up; @p keep_finest: what is known of that matrix is taken over, which is the one of smooth_finest_with().
      */
     template <typename OtherNumber>
     void
     initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other, bool keep_finest = false);
 
     /**
-     * For levels in fp64: the finest one is smoothed with @p A, its matrix rounded to fp32, by cycle_in_single(). Other
-     * levels, prolongator and restrictor are made of the unrounded matrix still. Again after each update(). Without
-     * @p new_values it is the matrix whose levels initialize_from() was given.
+     * For levels in fp64, before they are made and before update(): the finest one is smoothed with @p A, its matrix
+     * rounded to fp32, which has to outlive this, by cycle_in_single(), and its bound of the spectrum is the one that
+     * counts. Prolongator, restrictor and other levels are made of the unrounded matrix still. nullptr: it is in fp64
+     * as they are.
      */
-    void smooth_finest_with(const SlicedEllpackMatrix<float> &A, bool new_values = true);
+    void smooth_finest_with(const SlicedEllpackMatrix<float> *A)
+    {
+      require(A == nullptr || std::is_same_v<Number, double>, "Levels in fp32 are smoothed in fp32 in any case.");
+      rounded_finest = A;
+      if (A == nullptr)
+        single_finest.reset();
+    }
+
+    /** Whether it is: not if the rounded matrix is not definite, or the finest level is inverted. */
+    bool smooths_finest_in_single() const { return single_finest != nullptr; }
 
     /**
      * For levels that give way to others where condition() is above @p limit: initialize() and update() leave smoothers and
      * vectors out then, which initialize_from() has no use for.
      */
     void give_up_above(const double limit) { highest_condition = limit; }
-
-    /** The finest level is in fp64 again, as the others are, also after smooth_finest_with() threw. */
-    void smooth_finest_unrounded() { single_finest.reset(); }
 
     /** New values on the same pattern: numeric only, with the same result as initialize() on the same aggregates. */
     void update(const SlicedEllpackMatrix<Number> &A);
@@ -115,7 +123,7 @@ namespace PatchFEM
     /** The same below levels that know_finest() told of: two steps where is_visited_twice(). */
     void solve(Vector<Number> &x, const Vector<Number> &b) const { solve(0, x, b); }
 
-    /** cycle() after smooth_finest_with(). */
+    /** cycle() where smooths_finest_in_single(). */
     void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
 
     /**
@@ -160,34 +168,36 @@ namespace PatchFEM
       SmoothedAggregation<Number>            coarsening;
       DenseInverse<Number>                   inverse;
       std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
-      bool                                   has_coarse = false;
+      bool                                   is_inverted = false, has_coarse = false;
       mutable Vector<Number>                 x, b;     ///< none on the finest level
       mutable Vector<Number>                 x_2, b_2; ///< of second visits
 
       int n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
-
-      void compute_coarse()
-      {
-        if (embedding)
-          coarsening.compute(*A, *embedding);
-        else
-          coarsening.compute(*A, aggregates, tentative, this->diagonal, this->lambda);
-      }
     };
 
-    AMGParameters                          parameters;
-    std::vector<std::unique_ptr<Level>>    levels;
-    std::unique_ptr<LevelSmoothing<float>> single_finest;  ///< the finest level in fp32 under others in fp64
-    std::vector<Array<double>>             null_vectors;   ///< of the last level
-    Vector<double>                         diagonal_above; ///< of know_finest()
-    double                                 scale_above = 0., nodes_above = 0.; ///< likewise
-    std::vector<double>                    entries_above;                      ///< likewise
-    std::vector<bool>                      twice; ///< [level of all]: see is_visited_twice()
-    unsigned int                           levels_above       = 0;
-    double                                 condition_estimate = 0.;
-    double                                 highest_condition  = std::numeric_limits<double>::infinity();
-    double null_scale = 0.; ///< root mean square of the finest diagonal, if there are any
+    AMGParameters                       parameters;
+    std::vector<std::unique_ptr<Level>> levels;
+    std::unique_ptr<RoundedFinest>      single_finest;            ///< the finest level in fp32 under others in fp64
+    const SlicedEllpackMatrix<float>   *rounded_finest = nullptr; ///< of smooth_finest_with()
+    bool                       finest_is_known = false; ///< single_finest, of the levels that others are made from
+    std::vector<Array<double>> null_vectors;            ///< of the last level
+    Vector<double>             diagonal_above;          ///< of know_finest()
+    double                     scale_above = 0., nodes_above = 0.; ///< likewise
+    std::vector<double>        entries_above;                      ///< likewise
+    std::vector<bool>          twice;                              ///< [level of all]: see is_visited_twice()
+    unsigned int               levels_above       = 0;
+    double                     condition_estimate = 0.;
+    double                     highest_condition  = std::numeric_limits<double>::infinity();
+    double                     null_scale         = 0.; ///< root mean square of the finest diagonal, if there are any
     std::function<void(unsigned int, const std::string &)> end_of_phase;
+
+    /** Of a step of the level's smoother, see LevelSmoother. */
+    double relative_cost(const Level &level) const
+    {
+      return level.smoother != nullptr                                    ? level.smoother->relative_cost()
+             : single_finest != nullptr && &level == levels.front().get() ? single_finest->smoother->relative_cost()
+                                                                          : 1.;
+    }
 
     void report(const unsigned int level, const char *phase) const
     {
@@ -201,6 +211,9 @@ namespace PatchFEM
                const Aggregate                              &aggregate,
                const FindPatterns                           &find_patterns);
 
+    /** Of @p level in its number type, and of the finest one where it is to be rounded in that of the rounded matrix. */
+    void find_smoother(Level &level);
+
     /** @p smoothing of @p A, the matrix of @p level in its own or another number type. */
     template <typename SmootherNumber>
     void compute_smoother(const Level                               &level,
@@ -211,6 +224,7 @@ namespace PatchFEM
     /** See multigrid::restricted(); of an embedding P they are P^T v. */
     static Vector<double> restricted_weights(const Level &level, int n_modes, const Vector<double> &v);
 
+    void   compute_coarse(Level &level);
     void   compute_null_scale(const SlicedEllpackMatrix<Number> &A);
     double estimate_condition() const;
     void   choose_cycle();

@@ -82,7 +82,7 @@ namespace PatchFEM
     static constexpr int largest_inverse = 3000;
     /// Where the finest matrix has at least so many entries, steps of chebyshev there in fp32 are followed by products with
     /// its ByteMatrix but for the last one: 64 MB in fp32, which caches do not hold. That takes a quarter of that memory
-    /// and as many iterations.
+    /// and as many iterations. Not of matrices that are in fp32 themselves.
     std::int64_t least_in_bytes = std::int64_t(1) << 24;
     /// Whether there are so many, on all ranks together, which initialize() finds.
     bool in_bytes = false;

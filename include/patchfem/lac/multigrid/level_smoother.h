@@ -10,6 +10,8 @@
 
 namespace PatchFEM
 {
+  class AggregateLists;
+
   /**
    * What a multigrid cycle asks of the smoother of a level, x -> x + S (b - A x) with a fixed S whose iteration
    * converges in the energy norm. Pre- and post-smoother are adjoint, so that the cycle is symmetric. Both only launch
@@ -81,10 +83,32 @@ namespace PatchFEM
     mutable Vector<Number>                 r;
 
     /**
-     * The diagonal of @p A and the bound of the spectrum, with products of bytes where there shall be any: what these round
-     * changes it by parts of a per cent. Again for new values; of several ranks collective.
+     * Of @p A on a level of @p parameters, see make_smoother(): the diagonal and the bound of the spectrum, with products of
+     * bytes where there shall be any, since what these round changes it by parts of a per cent, and the smoother, which still
+     * has to be initialized. Again for new values, or without @p new_values, where the former are known. Of several ranks
+     * collective.
      */
-    void measure(const SlicedEllpackMatrix<Number> &A, int eigenvalue_steps, bool has_jumps, bool in_bytes);
+    void prepare(const SlicedEllpackMatrix<Number> &A,
+                 const AMGParameters               &parameters,
+                 const AggregateLists              &aggregates,
+                 bool                               below_finest,
+                 bool                               stretched,
+                 int                                degree,
+                 bool                               new_values = true);
+
+    /** What is known of a matrix of the same values, for prepare() without new ones. */
+    void take_over(LevelSmoothing &other)
+    {
+      diagonal = std::move(other.diagonal);
+      lambda   = std::move(other.lambda);
+      bytes    = std::move(other.bytes);
+    }
+
+    std::size_t memory_consumption() const
+    {
+      return memory_consumption_of(diagonal, r) + (bytes != nullptr ? bytes->memory_consumption() : 0) +
+             (smoother != nullptr ? smoother->memory_consumption() : 0);
+    }
   };
 
   /**

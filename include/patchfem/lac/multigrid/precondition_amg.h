@@ -13,8 +13,7 @@ namespace PatchFEM
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
    * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is
-   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks (see RankHierarchy) levels are
-   * all in fp32, or none is.
+   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks it has a RankHierarchy.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>
@@ -63,7 +62,10 @@ namespace PatchFEM
                     const AdditionalData     &additional_data = AdditionalData(),
                     const NullSpace<Number>  &null_space      = NullSpace<Number>());
 
-    /** New values on the same pattern, bit by bit as initialize(); levels that once did not fit fp32 stay in fp64. */
+    /**
+     * New values on the same pattern, bit by bit as initialize() with its choice of number types; levels that once did not
+     * fit fp32 stay in fp64, and no deflection is tried.
+     */
     void update(const MatrixBase<Number> &matrix);
 
     void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -163,10 +165,11 @@ namespace PatchFEM
                              const AdditionalData              &additional_data,
                              std::vector<Array<double>>         null_vectors);
     template <typename Make>
-    void make_rank_levels(const Make &make);
+    void make_rank_levels(const SlicedEllpackMatrix<Number> &A, bool rounds, const Make &make);
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
-    std::string                        single_failure();
-    void                               smooth_finest_in_single(bool new_values);
+    std::string                        softness(double condition) const;
+    template <typename Hierarchy>
+    void settle_finest(Hierarchy &made, const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM

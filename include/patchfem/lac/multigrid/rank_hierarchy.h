@@ -4,6 +4,8 @@
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
 #include <patchfem/lac/multigrid/gathered_matrix.h>
 
+#include <type_traits>
+
 namespace PatchFEM
 {
   /**
@@ -30,7 +32,20 @@ namespace PatchFEM
 
     /** See AMGHierarchy::initialize_from(). */
     template <typename OtherNumber>
-    void initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other);
+    void
+    initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other, bool keep_finest = false);
+
+    /** See AMGHierarchy::smooth_finest_with(); the same on all ranks. */
+    void smooth_finest_with(const SlicedEllpackMatrix<float> *A)
+    {
+      require(A == nullptr || std::is_same_v<Number, double>, "Levels in fp32 are smoothed in fp32 in any case.");
+      rounded_finest = A;
+      if (A == nullptr)
+        single_finest.reset();
+    }
+
+    /** See AMGHierarchy::smooths_finest_in_single(). */
+    bool smooths_finest_in_single() const { return single_finest != nullptr; }
 
     /** See AMGHierarchy::give_up_above(). */
     void give_up_above(const double limit)
@@ -44,6 +59,9 @@ namespace PatchFEM
 
     /** x = M^-1 b; both as A.initialize_vector() makes them. */
     void cycle(Vector<Number> &x, const Vector<Number> &b) const { cycle(0, x, b); }
+
+    /** cycle() where smooths_finest_in_single(). */
+    void cycle_in_single(Vector<float> &x, const Vector<float> &b) const;
 
     /** See AMGHierarchy::monitor(). The phase `gathering` is that of the level from which on every rank has all. */
     void monitor(const std::function<void(unsigned int level, const std::string &phase)> &function);
@@ -73,12 +91,14 @@ namespace PatchFEM
 
       int  n_coarse_nodes() const { return embedding ? embedding->n_vertices() : aggregates.n_aggregates(); }
       void reinit_coarse(int n_modes);
-      void compute_coarse(double null_scale);
     };
 
     AMGParameters                                          parameters;
     std::vector<std::unique_ptr<Level>>                    levels;
-    double                                                 null_scale        = 0.; ///< as in AMGHierarchy
+    std::unique_ptr<RoundedFinest>                         single_finest;               ///< as in AMGHierarchy
+    const SlicedEllpackMatrix<float>                      *rounded_finest    = nullptr; ///< likewise
+    bool                                                   finest_is_known   = false;   ///< likewise
+    double                                                 null_scale        = 0.;      ///< as in AMGHierarchy
     double                                                 highest_condition = std::numeric_limits<double>::infinity();
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
@@ -99,12 +119,20 @@ namespace PatchFEM
         end_of_phase(static_cast<unsigned int>(level), phase);
     }
     bool aggregate(AMGAggregation &aggregation, unsigned int index, Level &level);
-    void compute_smoother(Level &level) const;
-    void make_vectors();
-    void tell_of_finest();
-    void gather();
-    void solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
-    void cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
-    void solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;
+    void find_smoother(Level &level);
+    void compute_coarse(Level &level);
+    template <typename SmootherNumber>
+    void        compute_smoother(const Level                               &level,
+                                 const SlicedEllpackMatrix<SmootherNumber> &A,
+                                 LevelSmoothing<SmootherNumber>            &smoothing,
+                                 bool                                       new_values = true) const;
+    void        make_vectors();
+    void        tell_of_finest();
+    void        gather();
+    double      relative_cost(std::size_t level) const;
+    std::size_t memory_of(std::size_t level) const;
+    void        solve(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
+    void        cycle(unsigned int level, Vector<Number> &x, const Vector<Number> &b) const;
+    void        solve_gathered(Vector<Number> &x, const Vector<Number> &b) const;
   };
 } // namespace PatchFEM

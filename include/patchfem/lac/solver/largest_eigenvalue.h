@@ -21,6 +21,13 @@ namespace PatchFEM
      */
     void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps, bool jumps = false);
 
+    /** The bound of a matrix in another number type. */
+    template <typename OtherNumber>
+    void copy_from(const LargestEigenvalue<OtherNumber> &other)
+    {
+      memory.copy_from(other.memory.backend(), other.memory);
+    }
+
     /** On the back end; nullptr before compute(). */
     const kernels::LanczosScalars *scalars() const { return memory.data(); }
 
@@ -28,6 +35,9 @@ namespace PatchFEM
     double value() const { return memory.read(0).largest; }
 
   private:
+    template <typename OtherNumber>
+    friend class LargestEigenvalue;
+
     Array<kernels::LanczosScalars> memory;
   };
 } // namespace PatchFEM
