@@ -271,7 +271,7 @@ namespace
       in_double.single_precision = false;
       PreconditionAMG<double> expected, found, hard;
       expected.initialize(ours.matrix, ours.modes(), in_double);
-      data.finest_limit = 0.; // of one owner the finest level would be smoothed in fp32
+      data.finest_limit = 0.; // else the finest level would be smoothed in fp32
       data.single_limit = 0.;
       found.initialize(ours.matrix, ours.modes(), data);
       EXPECT_EQ(found.fallback() != "", has_levels);
@@ -293,6 +293,59 @@ namespace
       EXPECT_EQ(found.fallback() != "", has_levels);
       EXPECT_EQ(solve(ours, found).x, solve(ours, hard).x);
       EXPECT_EQ(found.memory_consumption(), hard.memory_consumption()) << "something is left behind";
+    }
+  }
+
+  /**
+   * Under levels in fp64 the finest one is smoothed in fp32: of a cube that levels in fp32 were made of before, and with
+   * bytes of a bar that is known to bend.
+   */
+  TEST(MultigridOfRanks, SmoothsTheFinestLevelInSingle)
+  {
+    const auto communicator = rank_tables::world();
+    for (const bool in_bytes : {false, true})
+    {
+      const double  length = in_bytes ? 10. : 1.;
+      ElementTables tables = synthetic::cube_of_hexahedra(8, 3);
+      hold(tables);
+      for (int i = 0; i < tables.n_nodes; ++i)
+        tables.points[3 * std::size_t(i)] *= length;
+      const ElementTables own =
+          rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+      for (const Backend &backend : rank_tables::backends())
+      {
+        const bool            has_levels = backend.group() == nullptr || backend.group()->owns();
+        System<Elasticity<3>> ours(backend, own);
+        Data                  data = Case::more_levels(), in_double = data;
+        in_double.single_precision = false;
+        data.single_limit          = 10.;
+        data.least_in_bytes        = in_bytes ? 0 : 1 << 30;
+        PreconditionAMG<double> expected, found, single;
+        expected.initialize(ours.matrix, ours.modes(), in_double);
+        int n_values = 0;
+        found.monitor(
+            [&](const unsigned int level, const std::string &phase) { n_values += level == 0 && phase == "values"; });
+        found.initialize(ours.matrix, ours.modes(), data);
+        found.monitor({});
+        EXPECT_EQ(n_values, has_levels ? (length > 1. ? 1 : 2) : 0);
+        EXPECT_EQ(found.fallback() != "", has_levels);
+        const Solved result = solve(ours, found);
+        EXPECT_LE(result.n_iterations, solve(ours, expected).n_iterations + 1);
+        check_symmetry(found, ours.rhs, 1e-4);
+        if (has_levels)
+        {
+          const std::vector<AMGLevelStatistics> levels = found.statistics();
+          EXPECT_TRUE(levels.front().single);
+          EXPECT_FALSE(levels.back().single);
+        }
+        found.update(ours.matrix);
+        EXPECT_EQ(solve(ours, found).x, result.x);
+        // And where all levels are in fp32.
+        data.single_limit = 1e30;
+        single.initialize(ours.matrix, ours.modes(), data);
+        EXPECT_EQ(single.fallback(), "");
+        EXPECT_LE(solve(ours, single).n_iterations, solve(ours, expected).n_iterations + 1);
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "bending.h"
 #include "multigrid_tools.h"
 
 #include "kernels/coarsening.h"
@@ -170,6 +171,8 @@ namespace PatchFEM
           single_src.reinit(matrix.backend(), matrix.n_rows(), true);
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
+          known  = multigrid::softness_in_bending(finest, near_null);
+          reason = softness(known);
           if (reason.empty())
           {
             blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
@@ -234,6 +237,8 @@ namespace PatchFEM
             norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
           });
           single = Single::all;
+          known  = multigrid::softness_in_bending(A, near_null);
+          reason = softness(known);
         }
         if (in_range && reason.empty())
         {

@@ -28,6 +28,7 @@ namespace PatchFEM
       /// orders larger; rounding those may leave them indefinite. So where AMGHierarchy::condition() is above
       /// single_limit, or a level cannot be inverted, all levels are made of the unrounded matrix and only the finest
       /// is smoothed in fp32; above finest_limit, where that fails, too, or where numbers leave fp32's range, none is.
+      /// Of beams and plates held at their ends the energy of a deflection may show it before there are levels.
       bool single_precision = true;
       /// About the inverse of the rounding unit of fp32: counts are those of fp64 up to here (7e6), and double at 2e7.
       double single_limit = 1e7;
