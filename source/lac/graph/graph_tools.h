@@ -201,8 +201,8 @@ namespace PatchFEM::graph_tools
   constexpr double least_share_of_jumps = 1e-5;
 
   /**
-   * How many rows of @p A see jumps of the coefficient, and how many were looked at, one in eight, so that meshes without
-   * any pay for no more: what is stiff has several nodes. At least a quarter of the edges of one have to cross jumps: edges
+   * How many rows of @p A see jumps of the coefficient, and how many were looked at, one in eight or some 260 thousand, so
+   * that meshes without any pay for no more: what is stiff has several nodes. At least a quarter of the edges of one have to cross jumps: edges
    * of odd cells may be weak.
    */
   template <typename Number, typename Where>

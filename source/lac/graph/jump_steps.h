@@ -47,6 +47,9 @@ namespace PatchFEM::graph_tools
     /// of odd cells may be weak by itself.
     constexpr double share_crosses = 0.25;
 
+    /// Rows that are looked at, about, where one in eight would be more: each reads those of its neighbours.
+    constexpr int most_looked_at = 1 << 18;
+
     /** A block row, whose place is computed once. */
     template <typename Number>
     struct BlockRow
@@ -181,11 +184,12 @@ namespace PatchFEM::graph_tools
   {
     Array<int> found(A.backend(), 1);
     found.set_zero();
-    const int n_looked_at = (edges.n_nodes() + one_of - 1) / one_of;
+    const int stride      = std::max(one_of, edges.n_nodes() / most_looked_at);
+    const int n_looked_at = (edges.n_nodes() + stride - 1) / stride;
     for_all(A.backend(), n_looked_at,
-            [sees  = SeesJump<Number>{A.view(), edges.view(), at},
-             found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i) * one_of + static_cast<int>(kernels::hash(i) % one_of);
+            [sees = SeesJump<Number>{A.view(), edges.view(), at}, found = found.data(),
+             stride] PATCHFEM_DEVICE(const std::int64_t i) {
+              const int row = static_cast<int>(i) * stride + static_cast<int>(kernels::hash(i) % stride);
               if (row < sees.graph.n_nodes && !sees.graph.is_isolated(row) && sees(row))
                 kernels::atomic_increment(found);
             });

@@ -63,8 +63,9 @@ namespace PatchFEM::bytes
           // The smaller factor first: the same number with rows and columns exchanged, and none leaves the range of fp32.
           const float s_a = row[works ? a : 0], s_b = column[b];
           const float value = works ? A.values[first + std::int64_t(a * block + b) * height] : 0.f;
-          const float whole = std::rint(value * std::fmin(s_a, s_b) * std::fmax(s_a, s_b));
-          h[a * block + b]  = static_cast<std::int8_t>(std::fmax(-largest, std::fmin(largest, whole)));
+          const float whole = std::rint(value * (s_a < s_b ? s_a : s_b) * (s_a < s_b ? s_b : s_a));
+          h[a * block + b] =
+              static_cast<std::int8_t>(whole > largest ? largest : (whole < -largest ? -largest : whole));
         }
         PATCHFEM_UNROLL
         for (int e = 0; e < block * block; ++e)
