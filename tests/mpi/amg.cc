@@ -297,8 +297,8 @@ namespace
   }
 
   /**
-   * Under levels in fp64 the finest one is smoothed in fp32: of a cube that levels in fp32 were made of before, and with
-   * bytes of a bar that is known to bend.
+   * Under levels in fp64 the finest one is smoothed in fp32: with bytes of a bar that is known to bend, and on one owner of
+   * a cube that levels in fp32 were made of before.
    */
   TEST(MultigridOfRanks, SmoothsTheFinestLevelInSingle)
   {
@@ -335,7 +335,7 @@ namespace
         if (has_levels)
         {
           const std::vector<AMGLevelStatistics> levels = found.statistics();
-          EXPECT_TRUE(levels.front().single);
+          EXPECT_EQ(levels.front().single, in_bytes || ours.matrix.partitioner() == nullptr);
           EXPECT_FALSE(levels.back().single);
         }
         found.update(ours.matrix);

@@ -252,7 +252,6 @@ namespace PatchFEM
             });
             const std::string failure = softness(condition());
             too_soft                  = !failure.empty();
-            known                     = std::max(known, condition());
             return failure;
           });
           if (reason.empty())
@@ -262,14 +261,12 @@ namespace PatchFEM
         A.partitioner()->communicator().look(); // what was told is behind
         const auto soft = std::move(single_rank_levels);
         if (too_soft)
-        {
-          const bool rounds = known <= finest_limit;
-          make_rank_levels(A, rounds,
-                           [&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft), rounds); });
-          return;
-        }
+          return make_rank_levels(A, false,
+                                  [&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
       }
-    make_rank_levels(A, single == Single::all && known <= finest_limit, [&](RankHierarchy<Number> &made) {
+    // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for 18.
+    const bool rounds = single == Single::all && known > single_limit && known <= finest_limit;
+    make_rank_levels(A, rounds, [&](RankHierarchy<Number> &made) {
       made.initialize(A, near_null, again ? *again : aggregation, of_levels<Number>(additional_data),
                       std::move(null_vectors));
     });
@@ -356,21 +353,16 @@ namespace PatchFEM
       }
       if constexpr (std::is_same<Number, double>::value)
       {
-        bool too_soft = false;                                 // as in initialize_on_ranks()
-        reason        = reason_of<NotPositiveDefinite>([&]() { // of all ranks
+        reason = reason_of<NotPositiveDefinite>([&]() { // of all ranks
           as_one(finest.partitioner(), [&] { single_rank_levels->update(single_matrix); });
-          const std::string failure = softness(condition());
-          too_soft                  = !failure.empty();
-          return failure;
+          return softness(condition());
         });
         if (reason.empty())
           return;
         finest.partitioner()->communicator().look(); // what was told is behind
-        const auto soft   = std::move(single_rank_levels);
-        const bool rounds = !(too_soft && soft->condition() > finest_limit);
-        make_rank_levels(finest, rounds, [&](RankHierarchy<Number> &made) {
-          made.initialize_from(finest, std::move(*soft), too_soft && rounds);
-        });
+        const auto soft = std::move(single_rank_levels);
+        make_rank_levels(finest, false,
+                         [&](RankHierarchy<Number> &made) { made.initialize_from(finest, std::move(*soft)); });
       }
       return;
     }
