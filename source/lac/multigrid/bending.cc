@@ -14,8 +14,7 @@ namespace PatchFEM::multigrid
 {
   namespace
   {
-    /// Others are not looked at: the first mode of a body as long as that has 1 / 1e5 of the energy of the diagonal in
-    /// matrices of ten million unknowns.
+    /// The longest extent over the shortest one; bodies below it are not looked at.
     constexpr double least_slenderness = 4.;
   } // namespace
 

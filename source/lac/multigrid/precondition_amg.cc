@@ -264,7 +264,7 @@ namespace PatchFEM
           return make_rank_levels(A, false,
                                   [&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
       }
-    // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for 18.
+    // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for at most 18.
     const bool rounds = single == Single::all && known > single_limit && known <= finest_limit;
     make_rank_levels(A, rounds, [&](RankHierarchy<Number> &made) {
       made.initialize(A, near_null, again ? *again : aggregation, of_levels<Number>(additional_data),

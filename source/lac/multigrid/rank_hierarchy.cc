@@ -43,7 +43,6 @@ namespace PatchFEM
     finest                    = &A;
     levels.clear();
     single_finest.reset();
-    finest_is_known                  = false;
     const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
@@ -161,22 +160,13 @@ namespace PatchFEM
 
   template <typename Number>
   template <typename OtherNumber>
-  void RankHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A,
-                                              RankHierarchy<OtherNumber>       &&other,
-                                              const bool                         keep_finest)
+  void RankHierarchy<Number>::initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other)
   {
     require(other.finest != nullptr, "Aggregates of a hierarchy were asked for before it was initialized.");
     parameters = other.parameters;
     finest     = &A;
     null_scale = other.null_scale > 0. ? multigrid::diagonal_scale(A) : 0.;
     levels.clear();
-    finest_is_known = keep_finest && !other.levels.empty();
-    if constexpr (std::is_same_v<OtherNumber, float>)
-      if (finest_is_known)
-      {
-        single_finest = std::make_unique<RoundedFinest>();
-        single_finest->take_over(*other.levels.front());
-      }
     other.whole.release_values(); // which, with all of this, gives memory back
     other.whole.nodes()->release();
     for (auto &from : other.levels)
@@ -307,14 +297,12 @@ namespace PatchFEM
       return compute_smoother<Number>(level, *level.A, level);
     if constexpr (std::is_same_v<Number, double>)
     {
-      const bool is_known = finest_is_known; // by initialize_from()
-      finest_is_known     = false;
       try
       {
         as_one(level.A->partitioner(), [&] {
           if (single_finest == nullptr)
             single_finest = std::make_unique<RoundedFinest>();
-          compute_smoother(level, *rounded_finest, *single_finest, !is_known);
+          compute_smoother(level, *rounded_finest, *single_finest);
           level.diagonal.initialize(*level.A);
           level.lambda.copy_from(single_finest->lambda);
           level.smoother.reset();
@@ -333,13 +321,12 @@ namespace PatchFEM
   template <typename SmootherNumber>
   void RankHierarchy<Number>::compute_smoother(const Level                               &level,
                                                const SlicedEllpackMatrix<SmootherNumber> &A,
-                                               LevelSmoothing<SmootherNumber>            &smoothing,
-                                               const bool                                 new_values) const
+                                               LevelSmoothing<SmootherNumber>            &smoothing) const
   {
     const Communicator &ranks     = level.A->partitioner()->communicator();
     const bool          stretched = ranks.maximum(std::int64_t(level.aggregates.stretched())) != 0;
     smoothing.prepare(A, parameters, level.aggregates, level.A != finest, stretched,
-                      level.embedding ? level.embedding->degree : 1, new_values);
+                      level.embedding ? level.embedding->degree : 1);
     if (std::isinf(highest_condition)) // else once condition() is known
       smoothing.smoother->initialize(A, smoothing.diagonal, smoothing.lambda);
   }
@@ -519,6 +506,5 @@ namespace PatchFEM
 
   template class RankHierarchy<float>;
   template class RankHierarchy<double>;
-  template void
-  RankHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, RankHierarchy<float> &&, bool);
+  template void RankHierarchy<double>::initialize_from(const SlicedEllpackMatrix<double> &, RankHierarchy<float> &&);
 } // namespace PatchFEM

@@ -12,8 +12,8 @@ namespace PatchFEM
    * 127), so that |h_ij| <= 127. A product in 3 x 3 blocks reads 13 bytes for each of them where fp32 takes 40. Where A is
    * symmetric bit by bit this is, too.
    *
-   * It is for the steps inside of a smoother, z = p(D^-1 A) D^-1 r: with this for A there, z is that of a matrix within 2 %
-   * of A in the spectrum, still symmetric, and damps as well. It is not for residuals of what a smoother is given: A of
+   * It is for the steps inside of a smoother, z = p(D^-1 A) D^-1 r: with this for A there, z is that of a matrix near A,
+   * still symmetric, and damps as well. It is not for residuals of what a smoother is given: A of
    * smooth functions is a small difference, which 8 bits do not have.
    */
   class ByteMatrix

@@ -84,7 +84,7 @@ namespace PatchFEM
 
     /**
      * Of @p A on a level of @p parameters, see make_smoother(): the diagonal and the bound of the spectrum, with products of
-     * bytes where there shall be any, since what these round changes it by parts of a per cent, and the smoother, which still
+     * bytes where there shall be any, of which it then is the bound, and the smoother, which still
      * has to be initialized. Again for new values, or without @p new_values, where the former are known. Of several ranks
      * collective.
      */

@@ -32,8 +32,7 @@ namespace PatchFEM
 
     /** See AMGHierarchy::initialize_from(). */
     template <typename OtherNumber>
-    void
-    initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other, bool keep_finest = false);
+    void initialize_from(const SlicedEllpackMatrix<Number> &A, RankHierarchy<OtherNumber> &&other);
 
     /** See AMGHierarchy::smooth_finest_with(); the same on all ranks. */
     void smooth_finest_with(const SlicedEllpackMatrix<float> *A)
@@ -97,7 +96,6 @@ namespace PatchFEM
     std::vector<std::unique_ptr<Level>>                    levels;
     std::unique_ptr<RoundedFinest>                         single_finest;               ///< as in AMGHierarchy
     const SlicedEllpackMatrix<float>                      *rounded_finest    = nullptr; ///< likewise
-    bool                                                   finest_is_known   = false;   ///< likewise
     double                                                 null_scale        = 0.;      ///< as in AMGHierarchy
     double                                                 highest_condition = std::numeric_limits<double>::infinity();
     std::function<void(unsigned int, const std::string &)> end_of_phase;
@@ -124,8 +122,7 @@ namespace PatchFEM
     template <typename SmootherNumber>
     void        compute_smoother(const Level                               &level,
                                  const SlicedEllpackMatrix<SmootherNumber> &A,
-                                 LevelSmoothing<SmootherNumber>            &smoothing,
-                                 bool                                       new_values = true) const;
+                                 LevelSmoothing<SmootherNumber>            &smoothing) const;
     void        make_vectors();
     void        tell_of_finest();
     void        gather();
