@@ -3,6 +3,8 @@
 
 #include <patchfem/kernels/assembly.h>
 
+#include <type_traits>
+
 /**
  * @file
  * Owner computes: what surrounds the computed cells of a patch. Fast memory holds the sums of the patch's rows (blocks
@@ -253,10 +255,19 @@ namespace PatchFEM::kernels
             const int           length = s.start[row + 1] - s.start[row];
             const Number       *from   = s.blocks + (s.start[row] + begin) * n_block;
             Number             *to     = A.values + (offsets[0] + begin * 32) * n_block + rank % 32;
-            for (int k = begin; k < width; k += parts, from += parts * n_block, to += parts * 32 * n_block)
-              PATCHFEM_UNROLL
-            for (int e = 0; e < n_block; ++e)
-              put(to[e * 32], k < length ? from[e] : Number(0));
+            const auto          stream = [&](const auto adds) {
+              for (int k = begin; k < width; k += parts, from += parts * n_block, to += parts * 32 * n_block)
+                PATCHFEM_UNROLL
+              for (int e = 0; e < n_block; ++e)
+              {
+                const Number value = k < length ? from[e] : Number(0);
+                to[e * 32]         = adds ? to[e * 32] + value : value;
+              }
+            };
+            if (add)
+              stream(std::true_type());
+            else
+              stream(std::false_type());
           }
           return;
         }
