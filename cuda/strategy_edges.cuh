@@ -48,11 +48,9 @@ namespace PatchFEM::kernels
 
     static PatchRoom room(const KernelRequest &r)
     {
-      PatchRoom room{internal::share_of_memory(r, EdgeCells<Form, Number, true>::residency), 0,
-                     HostEdges<Form, Number>::bytes_per_row};
-      if (Form::n_components == 1 && Form::dimension == 2 && sizeof(Number) == 8)
-        room.most_redundant = 1.; // SimplexCells are 1.07 times as fast (H100), else edges 1.03 to 1.18 times
-      return room;
+      // PairCells are 0.96 to 0.99 times as fast on triangles, 0.87 to 0.98 on tetrahedra, and planned slower (H200).
+      return {internal::share_of_memory(r, EdgeCells<Form, Number, true>::residency), 0,
+              HostEdges<Form, Number>::bytes_per_row};
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
