@@ -69,7 +69,7 @@ namespace PatchFEM::kernels
     upper_place(const std::int64_t entry, const int n, const int row_i, const int row_j, const int i, const int j) const
     {
       const PlacesView &places = body.a.patches.places;
-      return i == j ? scratch.diagonal[row_i] : places.upper_place(places.upper_word(entry), n, row_i, row_j, i, j);
+      return i == j ? scratch.diagonal[row_i] : places.upper_place(entry, n, scratch.start[row_i], row_i, row_j, i, j);
     }
 
     __device__ void form(const int position, const Number *record, Blocks &blocks) const

@@ -764,7 +764,8 @@ namespace PatchFEM::kernels
     static constexpr bool inner = moment_kind_of<Form> == MomentKind::inner_product;
     static constexpr bool possible =
         Form::dimension == 3 && Form::n_components <= 4 &&
-        (inner ? std::is_same<Number, double>::value : moment_kind_of<Form> != MomentKind::other);
+        !(Form::n_components == 1 && is_symmetric<Form>)&&(inner ? std::is_same<Number, double>::value
+                                                                 : moment_kind_of<Form> != MomentKind::other);
     static constexpr const char *name = "trilinear hexahedra by matrix instructions";
 
     using Cells = Hexahedra<Form, Number>;

@@ -67,9 +67,8 @@ namespace PatchFEM
       result += row.name + ": " + row.words + "; ";
     return result +
            "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for linear simplices, "
-           "patches for vectors on trilinear hexahedra and scalars in double precision on triangles, and gather for "
-           "all "
-           "others.";
+           "patches for vectors on trilinear hexahedra and, for Laplace's equation, on quadrilaterals and hexahedra of "
+           "degree 1, and gather for all others.";
   }
 
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,

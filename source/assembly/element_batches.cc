@@ -31,6 +31,40 @@ namespace PatchFEM
       return true;
     }
 
+    /** Whether corner v, at bit d of v in direction d, carries the product of xi_d and 1 - xi_d; two Gauss points a direction. */
+    bool is_multilinear(const ReferenceElement &r)
+    {
+      const int n = 1 << r.dim;
+      if (r.simplex || r.n_shape != n || r.n_geometry != n || r.n_quadrature != n ||
+          r.geometry_gradients != r.shape_gradients)
+        return false;
+      const auto same = [](const double a, const double b) { return std::abs(a - b) <= 1e-14; };
+      for (int q = 0; q < n; ++q)
+      {
+        if (!same(r.weights[q], 1. / n))
+          return false;
+        for (int i = 0; i < n; ++i)
+        {
+          double value = 1., gradient[3] = {1., 1., 1.};
+          for (int d = 0; d < r.dim; ++d)
+          {
+            const bool   high = i >> d & 1;
+            const double xi   = (q >> d & 1 ? 0.5 + std::sqrt(1. / 12.) : 0.5 - std::sqrt(1. / 12.)),
+                         own  = high ? xi : 1. - xi;
+            value *= own;
+            for (int e = 0; e < r.dim; ++e)
+              gradient[e] *= e != d ? own : high ? 1. : -1.;
+          }
+          bool all = same(r.shape_values[q * n + i], value);
+          for (int d = 0; d < r.dim; ++d)
+            all = all && same(r.shape_gradients[(q * n + i) * r.dim + d], gradient[d]);
+          if (!all)
+            return false;
+        }
+      }
+      return true;
+    }
+
     /**
      * The usual distance of neighbouring nodes along each axis: the extents of cells, on average over a sample, scaled
      * to the cells' average volume, over the polynomial degree. Six tetrahedra, or two triangles, count as one cell.
@@ -273,6 +307,7 @@ namespace PatchFEM
       batch.reference_view.n_quadrature      = r.n_quadrature;
       batch.reference_view.n_face_quadrature = r.n_face_quadrature;
       batch.reference_view.barycentric       = is_barycentric(r);
+      batch.reference_view.multilinear       = is_multilinear(r);
       for (const auto &[values, seen] : reference_tables)
       {
         batch.tables.emplace_back(place, r.*values);

@@ -182,10 +182,10 @@ namespace PatchFEM
         if (!cut(source))
           return false;
         const int n_shape = source.batch().reference.n_shape, longest = most_in_patch(source, 1);
-        if (n_shape > 4 || longest > 256)
+        if (!PlacesView::sums_pairs(n_shape) || longest > 256)
           lists.pair_bits = 0;
         else if (lists.pair_bits > 0)
-          lists.pair_bits = longest <= 32 ? 5 : 8;
+          lists.pair_bits = n_shape <= 4 && longest <= 32 ? 5 : 8;
         lists.compact_places = lists.pair_bits == 0 && n_shape <= 4 && longest <= 32;
         lists.place_width    = longest <= 256 ? 1 : (longest <= 65536 ? 2 : 4);
         lists.diagonal_places.reinit(source.backend(), lists.pair_bits > 0 || lists.compact_places ? lists.n_rows : 0);

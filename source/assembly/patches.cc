@@ -44,10 +44,13 @@ namespace PatchFEM
   double StructureEstimate::places_bytes(const Patches::AdditionalData &data) const
   {
     const double width = pattern.longest_row <= 256 ? 1. : 2., n = n_cells_of_patches(data);
-    const bool   linear = std::any_of(tables.batches.begin(), tables.batches.end(),
-                                      [](const CellTable &batch) { return batch.reference.n_shape <= 4; });
-    const double pairs = width * double(cells.n_blocks), upper = 8. * n + 2. * double(pattern.n_blocks);
-    return (linear ? std::max(pairs, upper) : pairs) + 6. * n + n_rows_of_plans();
+    int          word = 0; // of a cell whose pairs of nodes are summed once
+    for (const CellTable &batch : tables.batches)
+      if (tables.n_components == 1 && PlacesView::sums_pairs(batch.reference.n_shape))
+        word = std::max(word, batch.reference.n_shape == 8 ? 2 * PlacesView::numbers_of_eight
+                                                           : PlacesView::word_bytes(batch.reference.n_shape, 8));
+    const double pairs = width * double(cells.n_blocks), upper = word * n + 2. * double(pattern.n_blocks);
+    return (word > 0 ? std::max(pairs, upper) : pairs) + 6. * n + n_rows_of_plans();
   }
 
   std::size_t StructureEstimate::plan_bytes(const Patches::AdditionalData &data, const StrategyRow &row) const

@@ -10,19 +10,20 @@ namespace PatchFEM
     /** A patch integrates every cell that touches its rows, in an order of the mesh: sums do not depend on the cut. */
     struct ComputedCells : public PatchPlan
     {
-      Array<std::int64_t> pair_offsets; ///< this and what follows as in PatchesView
+      Array<std::int64_t> pair_offsets, copy_offsets; ///< these and what follows as in PatchesView
       Array<int>          level_ends;
-      Array<char>         cell_pairs, sums;
-      int                 cell_pair_width = 4, word_width = 4, sum_width = 2;
+      Array<char>         cell_pairs, copies;
+      int                 cell_pair_width = 4, word_width = 4, block_width = 2;
 
       PatchesView view(const Sparsity &sparsity) const override
       {
-        PatchesView v      = Patches::view(sparsity);
-        v.cell_pairs       = {cell_pairs.data(), cell_pair_width};
-        v.pair_offsets     = pair_offsets.data();
-        v.places.pair_bits = lists.pair_bits;
-        v.places.sums      = {sums.data(), sum_width};
-        v.level_ends       = level_ends.data();
+        PatchesView v         = Patches::view(sparsity);
+        v.cell_pairs          = {cell_pairs.data(), cell_pair_width};
+        v.pair_offsets        = pair_offsets.data();
+        v.places.pair_bits    = lists.pair_bits;
+        v.places.copies       = {copies.data(), block_width};
+        v.places.copy_offsets = copy_offsets.data();
+        v.level_ends          = level_ends.data();
         if (lists.pair_bits > 0)
           v.places.view.width = word_width;
         return v;
@@ -30,7 +31,8 @@ namespace PatchFEM
 
       std::size_t memory_consumption() const override
       {
-        return Patches::memory_consumption() + memory_consumption_of(pair_offsets, level_ends, cell_pairs, sums);
+        return Patches::memory_consumption() +
+               memory_consumption_of(pair_offsets, copy_offsets, level_ends, cell_pairs, copies);
       }
 
       bool cut(const Source &source) override
@@ -44,7 +46,9 @@ namespace PatchFEM
                     : "No patch of this problem fits into fast memory; use the gather strategy.");
         if (!fits)
           return false;
-        lists.pair_bits = source.room.symmetric;
+        // To one worker pairs of eight nodes save less than it costs to find where they are.
+        lists.pair_bits =
+            source.room.symmetric && (source.batch().reference.n_shape <= 4 || !one_worker(source.backend()));
         find_cells(source);
         return source.per_cell(lists.cells.size()) <= source.most_redundant;
       }
@@ -231,56 +235,87 @@ namespace PatchFEM
         return counts;
       }
 
-      /** Places of a cell's pairs of nodes, in the row that sums both entries, and for each block of a row its sum. */
+      /** Places of a cell's pairs of nodes, in the row that sums both entries, and what the other row copies. */
       void find_upper_places(const Source &source)
       {
         const Backend     &place    = source.backend();
         const BatchView    batch    = source.batch();
         const SparsityView sparsity = source.sparsity.view();
         const int          n = lists.n_patches(), rows_per_patch = lists.rows_per_patch, n_rows = lists.n_rows;
-        const int          pair_bits  = lists.pair_bits;
-        const int          word_width = this->word_width = PlacesView::word_bytes(batch.reference.n_shape, pair_bits);
-        const int          sum_width = this->sum_width = most_blocks() <= 65536 ? 2 : 4;
-        const std::int64_t *const cell_offsets         = lists.cell_offsets.data();
-        sums.reinit(place, source.sparsity.n_blocks() * sum_width);
-        lists.places.reinit(place, lists.cells.size() * word_width);
+        const int          n_shape = batch.reference.n_shape, pair_bits = lists.pair_bits;
+        const bool         eight       = n_shape == 8;
+        const int          block_width = this->block_width = most_blocks() <= 65536 ? 2 : 4;
+        const int word_width = this->word_width = eight ? block_width : PlacesView::word_bytes(n_shape, pair_bits);
+        const std::int64_t *const cell_offsets  = lists.cell_offsets.data();
+        lists.places.reinit(place, lists.cells.size() * word_width * (eight ? PlacesView::numbers_of_eight : 1));
         for_all(place, lists.cells.size(),
                 [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                  const int     patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                  const int    *nodes = batch.nodes_of(cells[entry]);
-                  std::uint64_t word  = 0;
+                  const int          patch = patch_of(cell_offsets, n, entry);
+                  const int         *nodes = batch.nodes_of(cells[entry]);
+                  const std::int64_t first = std::int64_t(patch) * rows_per_patch;
+                  const auto owns  = [=](const int node) { return node < n_rows && node / rows_per_patch == patch; };
+                  const auto block = [=](const int row, const int column) {
+                    return static_cast<unsigned int>(sparsity.row_offsets[row] - sparsity.row_offsets[first] +
+                                                     place_of(sparsity, row, column));
+                  };
+                  unsigned int  unused = 0;
+                  std::uint64_t word   = 0;
+                  for (int i = 0; eight && i < n_shape; ++i)
+                    if (owns(nodes[i]))
+                      unused = block(nodes[i], nodes[i]);
                   for (int i = 0; i < n_shape; ++i)
                     for (int j = i + 1; j < n_shape; ++j)
                     {
-                      const auto owns = [=](const int node) { return node < n_rows && node / rows_per_patch == patch; };
                       const bool own_i = owns(nodes[i]), own_j = owns(nodes[j]);
-                      if (!own_i && !own_j)
-                        continue;
                       const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
-                      const auto k    = place_of(sparsity, nodes[in_i ? i : j], nodes[in_i ? j : i]);
-                      word |= static_cast<std::uint64_t>(k) << (pair_bits * PlacesView::pair_number(n_shape, i, j));
+                      const int  row = nodes[in_i ? i : j], column = nodes[in_i ? j : i];
+                      if (eight)
+                        store_packed(words, word_width,
+                                     entry * PlacesView::numbers_of_eight + PlacesView::position_of_eight(i, j),
+                                     own_i || own_j ? block(row, column) : unused);
+                      else if (own_i || own_j)
+                        word |= static_cast<std::uint64_t>(place_of(sparsity, row, column))
+                                << (pair_bits * PlacesView::pair_number(n_shape, i, j));
                     }
+                  for (const int k : {14, 15, 30, 31})
+                    if (eight)
+                      store_packed(words, word_width, entry * PlacesView::numbers_of_eight + k, unused);
+                  if (eight)
+                    return;
                   if (word_width == 8)
                     reinterpret_cast<std::uint64_t *>(words)[entry] = word;
                   else
                     store_packed(words, word_width, entry, static_cast<unsigned int>(word));
                 });
-        for_all(
-            place, lists.n_rows,
-            [=, sums = sums.data(), diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const std::int64_t *offsets = sparsity.row_offsets;
-              const int          *columns = sparsity.columns;
-              const std::int64_t  first   = row / rows_per_patch * rows_per_patch;
-              for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
-              {
-                std::int64_t sum = e;
-                if (columns[e] == row)
-                  diagonal[row] = static_cast<std::uint8_t>(e - offsets[row]);
-                else if (columns[e] >= first && columns[e] < row)
-                  sum = offsets[columns[e]] + place_of(sparsity, columns[e], static_cast<int>(row));
-                store_packed(sums, sum_width, e, static_cast<unsigned int>(sum - offsets[first]));
-              }
-            });
+        Array<int>          counts(place, n_rows); // of the columns before a row that its patch has, too
+        Array<std::int64_t> offsets;
+        for_all(place, n_rows,
+                [=, counts = counts.data(),
+                 diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  const std::int64_t first = row / rows_per_patch * rows_per_patch;
+                  int                count = 0;
+                  for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+                    if (sparsity.columns[e] == row)
+                      diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
+                    else
+                      count += sparsity.columns[e] >= first && sparsity.columns[e] < row;
+                  counts[row] = count;
+                });
+        copies.reinit(place, 2 * scan(counts, offsets) * block_width);
+        write_patch_offsets(place, offsets.data(), copy_offsets);
+        for_all(place, n_rows,
+                [=, offsets = offsets.data(), copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                  const std::int64_t first = row / rows_per_patch * rows_per_patch, base = sparsity.row_offsets[first];
+                  std::int64_t       copy = 2 * offsets[row];
+                  for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+                    if (const int column = sparsity.columns[e]; column >= first && column < row)
+                    {
+                      const std::int64_t from =
+                          sparsity.row_offsets[column] + place_of(sparsity, column, static_cast<int>(row));
+                      store_packed(copies, block_width, copy++, static_cast<unsigned int>(from - base));
+                      store_packed(copies, block_width, copy++, static_cast<unsigned int>(e - base));
+                    }
+                });
       }
 
       /** The places of a cell's columns in the patch's rows. */

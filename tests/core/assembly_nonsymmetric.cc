@@ -43,7 +43,47 @@ struct Advection
   }
 };
 
+/** -div(grad u) of each component of a vector: inner products whose blocks are no numbers. */
+struct VectorLaplace
+{
+  static constexpr int  dimension      = 3;
+  static constexpr int  n_components   = 3;
+  static constexpr int  n_coefficients = 1;
+  static constexpr bool gradients_only = true;
+  static constexpr bool symmetric      = true;
+  static constexpr auto moment_kind    = MomentKind::inner_product;
+
+  template <typename Number>
+  static PATCHFEM_INLINE SmallMatrix<3, 3, Number>
+  matrix(const Number *k, const ShapeFunction<3, Number> &test, const ShapeFunction<3, Number> &trial)
+  {
+    return finish(k, SmallMatrix<1, 1, Number>{{{dot(test.gradient, trial.gradient)}}});
+  }
+
+  template <typename Number>
+  using Moments = SmallMatrix<1, 1, Number>;
+
+  template <typename Number>
+  static PATCHFEM_INLINE void add(SmallMatrix<1, 1, Number>      &sum,
+                                  const Number                    weight,
+                                  const ShapeFunction<3, Number> &test,
+                                  const ShapeFunction<3, Number> &trial)
+  {
+    Laplace<3>::add(sum, weight, test, trial);
+  }
+
+  template <typename Number>
+  static PATCHFEM_INLINE SmallMatrix<3, 3, Number> finish(const Number *k, const SmallMatrix<1, 1, Number> &sum)
+  {
+    SmallMatrix<3, 3, Number> block{};
+    for (int c = 0; c < 3; ++c)
+      block(c, c) = k[0] * sum(0, 0);
+    return block;
+  }
+};
+
 PATCHFEM_INSTANTIATE_ASSEMBLY(Advection);
+PATCHFEM_INSTANTIATE_ASSEMBLY(VectorLaplace);
 
 #ifdef PATCHFEM_WITH_CUDA
 namespace PatchFEM::kernels
@@ -51,6 +91,11 @@ namespace PatchFEM::kernels
   // This file is compiled for the host alone.
   template <>
   AssemblyKernel<double> assembly_kernel<Advection, double>(Cuda, const KernelRequest &)
+  {
+    throw Error("not compiled for the device");
+  }
+  template <>
+  AssemblyKernel<double> assembly_kernel<VectorLaplace, double>(Cuda, const KernelRequest &)
   {
     throw Error("not compiled for the device");
   }
@@ -93,6 +138,41 @@ TEST(Assembly, FormsWithMomentsNeedNotBeSymmetric)
       EXPECT_NEAR(sum, 0., 1e-14) << "a constant has no derivative, row " << row;
     }
   }
+}
+
+/** Each component has its own load, and the matrix of a scalar. */
+TEST(Assembly, InnerProductsOfVectors)
+{
+  ElementTables tables = synthetic::cube_of_hexahedra(4, 1);
+  const auto    rhs_of = [&](auto assembler, const std::vector<double> &load, HostCSR<double> &result) {
+    const Space space(Backend("host"), tables);
+    assembler.reinit(space, {});
+    assembler.set_coefficients(CoefficientField::constant({1.5}));
+    assembler.set_body_load(CoefficientField::constant(load));
+    CSRMatrix<double> matrix;
+    Vector<double>    rhs;
+    space.initialize_matrix(matrix);
+    assembler.assemble(matrix, rhs);
+    result = matrix.to_csr_host();
+    return rhs.copy_to_host();
+  };
+  HostCSR<double>           scalar, vector;
+  const std::vector<double> of_scalar = rhs_of(Assembler<Laplace<3>>(), {1.}, scalar);
+  tables.n_components                 = 3;
+  const std::vector<double> of_vector = rhs_of(Assembler<VectorLaplace>(), {1., 2., -3.}, vector);
+  for (std::size_t i = 0; i < of_scalar.size(); ++i)
+  {
+    EXPECT_NEAR(of_vector[3 * i], of_scalar[i], 1e-15);
+    EXPECT_NEAR(of_vector[3 * i + 1], 2. * of_scalar[i], 1e-15);
+    EXPECT_NEAR(of_vector[3 * i + 2], -3. * of_scalar[i], 1e-15);
+  }
+  for (std::int64_t row = 0; row < scalar.n_rows; ++row)
+    for (std::int64_t e = scalar.row_offsets[row]; e < scalar.row_offsets[row + 1]; ++e)
+      for (int c = 0; c < 3; ++c)
+      {
+        const std::int64_t in_row = 3 * (e - scalar.row_offsets[row]) + c;
+        EXPECT_NEAR(vector.values[vector.row_offsets[3 * row + c] + in_row], scalar.values[e], 1e-14);
+      }
 }
 
 namespace

@@ -98,6 +98,22 @@ TEST(Patches, CellsOfALevelShareNoRow)
   }
 }
 
+/** Lanes of a device read what the plan writes in this order: see MultilinearPairs. */
+TEST(Patches, PairsOfEightNodesByEye)
+{
+  std::set<int> positions;
+  for (int i = 0; i < 8; ++i)
+    for (int j = i + 1; j < 8; ++j)
+      positions.insert(PlacesView::position_of_eight(i, j));
+  EXPECT_EQ(positions.size(), 28u);
+  for (const int unused : {14, 15, 30, 31})
+    EXPECT_EQ(positions.count(unused), 0u);
+  const int expected[][3] = {{0, 1, 0},  {0, 5, 1},  {0, 2, 2},  {0, 6, 3},  {2, 3, 10}, {2, 7, 11}, {0, 4, 12},
+                             {1, 5, 13}, {4, 5, 16}, {1, 4, 17}, {6, 7, 26}, {3, 6, 27}, {2, 6, 28}, {3, 7, 29}};
+  for (const auto &[i, j, position] : expected)
+    EXPECT_EQ(PlacesView::position_of_eight(i, j), position) << i << ", " << j;
+}
+
 /** One worker adds the cells of a patch by their numbers. */
 TEST(Patches, HostAddsCellsInTheirOrder)
 {
@@ -171,14 +187,17 @@ TEST(Patches, PlacesAreThoseOfTheColumns)
 /** Of symmetric matrices a patch sums each pair of nodes in the first of its rows among the two. */
 TEST(Patches, PairsOfNodesAreSummedOnce)
 {
-  // Rows of at most 32 blocks, and the nodes of an axis with more.
-  for (const bool long_rows : {false, true})
+  // Rows of at most 32 blocks, the nodes of an axis with more, and cells with eight nodes.
+  for (const auto &[tables, pair_bits] :
+       {std::pair(synthetic::cube_of_tetrahedra(4, 1, true), 5), std::pair(synthetic::fan_of_tetrahedra(40), 8),
+        std::pair(synthetic::cube_of_hexahedra(4, 1), 8)})
   {
-    const Plan plan(long_rows ? synthetic::fan_of_tetrahedra(40) : synthetic::cube_of_tetrahedra(4, 1, true), 16, true);
+    const Plan         plan(tables, 16, true);
+    const int          n_shape  = tables.batches[0].reference.n_shape;
     const SparsityView sparsity = plan.sparsity.view();
     const PlacesView  &places   = plan.view.places;
     ASSERT_TRUE(places.upper());
-    EXPECT_EQ(places.pair_bits, long_rows ? 8 : 5);
+    EXPECT_EQ(places.pair_bits, pair_bits);
     for (int p = 0; p < plan.view.n_patches; ++p)
     {
       const int          first = plan.view.first_row(p), end = plan.view.end_row(p);
@@ -186,12 +205,13 @@ TEST(Patches, PairsOfNodesAreSummedOnce)
       for (std::int64_t entry = plan.view.cell_offsets[p]; entry < plan.view.cell_offsets[p + 1]; ++entry)
       {
         const int *nodes = plan.nodes(plan.view.cells[entry]);
-        for (int i = 0; i < 4; ++i)
-          for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < n_shape; ++i)
+          for (int j = 0; j < n_shape; ++j)
             if (i != j && nodes[i] >= first && nodes[i] < end)
             {
               const int place =
-                  places.upper_place(places.upper_word(entry), 4, nodes[i] - first, nodes[j] - first, i, j);
+                  places.upper_place(entry, n_shape, static_cast<int>(sparsity.row_offsets[nodes[i]] - first_block),
+                                     nodes[i] - first, nodes[j] - first, i, j);
               EXPECT_EQ(place < 0, nodes[j] >= first && nodes[j] < nodes[i]);
               if (place >= 0)
               {
@@ -199,23 +219,22 @@ TEST(Patches, PairsOfNodesAreSummedOnce)
               }
             }
       }
+      std::map<std::int64_t, std::int64_t> copied; // from, by to
+      for (std::int64_t k = places.copy_offsets[p]; k < places.copy_offsets[p + 1]; ++k)
+        EXPECT_TRUE(copied.emplace(first_block + places.copies[2 * k + 1], first_block + places.copies[2 * k]).second);
       for (int row = first; row < end; ++row)
         for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
         {
-          const int          column = sparsity.columns[e];
-          const std::int64_t sum    = first_block + places.sums[e];
+          const int column = sparsity.columns[e];
           if (column == row)
           {
             EXPECT_EQ(sparsity.row_offsets[row] + places.diagonal[row], e);
           }
-          if (column >= first && column < row)
+          ASSERT_EQ(copied.count(e) > 0, column >= first && column < row);
+          if (copied.count(e) > 0)
           {
-            EXPECT_EQ(sparsity.columns[sum], row);
-            EXPECT_TRUE(sum >= sparsity.row_offsets[column] && sum < sparsity.row_offsets[column + 1]);
-          }
-          else
-          {
-            EXPECT_EQ(sum, e);
+            EXPECT_EQ(sparsity.columns[copied[e]], row);
+            EXPECT_TRUE(copied[e] >= sparsity.row_offsets[column] && copied[e] < sparsity.row_offsets[column + 1]);
           }
         }
     }

@@ -47,7 +47,8 @@ namespace PatchFEM
       return {{places.data(), compact_places ? 2 : place_width},
               diagonal_places.empty() ? nullptr : diagonal_places.data(),
               0,
-              {}};
+              {},
+              nullptr};
     }
   };
 

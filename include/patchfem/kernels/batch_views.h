@@ -16,6 +16,7 @@ namespace PatchFEM
     int n_face_quadrature;
 
     bool barycentric; ///< a straight simplex whose shape functions are its barycentric coordinates, vertex after vertex
+    bool multilinear; ///< a cube whose corners carry the multilinear functions, with the points of CubePairs
 
     const double *weights;
     const double *shape_values;

@@ -119,30 +119,36 @@ namespace PatchFEM::kernels
     /** Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. */
     PATCHFEM_INLINE void mirror(const int patch, const int rank, const int size, const Scratch &s) const
     {
-      const PackedView &sums = a.patches.places.sums;
-      if (sums.width == 2)
-        mirror(static_cast<const std::uint16_t *>(sums.data), patch, rank, size, s);
+      const PlacesView  &p     = a.patches.places;
+      const std::int64_t begin = p.copy_offsets[patch], n = p.copy_offsets[patch + 1] - begin;
+      if (p.copies.width == 2)
+        copy_blocks(static_cast<const Copy<std::uint16_t> *>(p.copies.data) + begin, n, rank, size, s);
       else
-        mirror(static_cast<const std::uint32_t *>(sums.data), patch, rank, size, s);
+        copy_blocks(static_cast<const Copy<std::uint32_t> *>(p.copies.data) + begin, n, rank, size, s);
     }
 
     template <typename Index>
+    struct alignas(2 * sizeof(Index)) Copy
+    {
+      Index from, to;
+    };
+
+    template <typename Index>
     PATCHFEM_INLINE void
-    mirror(const Index *sums, const int patch, const int rank, const int size, const Scratch &s) const
+    copy_blocks(const Copy<Index> *copies, const std::int64_t n, const int rank, const int size, const Scratch &s) const
     {
       constexpr int at_once = 8; // reads from far memory that are under way together
-      const int     n       = s.start[a.patches.end_row(patch) - a.patches.first_row(patch)];
-      sums += a.patches.row_offsets[a.patches.first_row(patch)];
-      for (int begin = rank; begin < n; begin += at_once * size)
+      for (std::int64_t begin = rank; begin < n; begin += at_once * size)
       {
-        int from[at_once];
+        Copy<Index> copy[at_once];
         PATCHFEM_UNROLL
         for (int k = 0; k < at_once; ++k)
-          from[k] = begin + k * size < n ? static_cast<int>(sums[begin + k * size]) : begin + k * size;
+          if (begin + k * size < n)
+            copy[k] = copies[begin + k * size];
         PATCHFEM_UNROLL
         for (int k = 0; k < at_once; ++k)
-          if (from[k] != begin + k * size)
-            s.blocks[begin + k * size] = s.blocks[from[k]];
+          if (begin + k * size < n)
+            s.blocks[copy[k].to] = s.blocks[copy[k].from];
       }
     }
 

@@ -46,19 +46,41 @@ namespace PatchFEM
    * or 4 bytes each; or, where cells have at most four nodes and rows at most 32 blocks, the places of the other nodes
    * in 5 bits each of one 16-bit word. The diagonal's place is then kept once per row.
    *
-   * Matrices that are symmetric need each entry once. Where cells have at most four nodes, a patch sums entry (i, j) in
-   * the first of the rows i and j that is its own, and the other takes it from there at the end: upper(), sums. The
-   * plan's entry for a cell is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ..., (n - 2, n - 1).
+   * Matrices that are symmetric need each entry once. If upper(), a patch sums entry (i, j) in the first of the rows i
+   * and j that is its own, and the other takes it from there at the end: copies. The plan's
+   * entry for a cell of at most four nodes is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ...,
+   * (n - 2, n - 1). Cells of eight nodes have numbers of the patch's blocks instead, 2 or 4 bytes each: two halves of 14
+   * pairs and two numbers without meaning. A pair of which no row is the patch's own has the diagonal block of one of
+   * its rows, so that kernels that form diagonals in the end may add it all the same.
    */
   struct PlacesView
   {
     PackedView          view;      ///< width 2 if compact
     const std::uint8_t *diagonal;  ///< [row]; nullptr if neither compact nor for upper entries
     int                 pair_bits; ///< of a place in a word of upper entries: 5 or 8; 0: all entries are summed
-    PackedView          sums;      ///< [block of the sparsity], the patch's block in which its sum stands
+    /// Blocks of a patch that the other row of a pair takes at the end: [copy][from, to], 2 or 4 bytes each.
+    PackedView          copies;
+    const std::int64_t *copy_offsets; ///< [patch + 1]
 
     PATCHFEM_INLINE bool compact() const { return diagonal != nullptr && pair_bits == 0; }
     PATCHFEM_INLINE bool upper() const { return pair_bits > 0; }
+
+    /**
+     * Where an entry of eight nodes, the corners of a cube, has the pair (@p i, @p j), i < j, of this many numbers: each
+     * half is for a layer of four, (0, 1), (0, 5), (0, 2), (0, 6), ..., (2, 3), (2, 7), (0, 4), (1, 5) of the first. The
+     * second begins likewise with i and j exchanged with i + 4 and j + 4, and ends with (2, 6), (3, 7).
+     */
+    static constexpr int       numbers_of_eight = 32;
+    static PATCHFEM_INLINE int position_of_eight(const int i, const int j)
+    {
+      const int a = i % 4, b = j % 4;
+      if (a == b)
+        return a < 2 ? 12 + a : 26 + a;
+      const bool mixed = i < 4 && j >= 4, second = mixed ? b < a : i >= 4;
+      return (second ? 16 : 0) + 2 * pair_number(4, a < b ? a : b, a < b ? b : a) + (mixed ? 1 : 0);
+    }
+
+    static PATCHFEM_INLINE bool sums_pairs(const int n_shape) { return n_shape <= 4 || n_shape == 8; }
 
     /** Bytes of a word of upper entries. */
     static PATCHFEM_INLINE int word_bytes(const int n_shape, const int pair_bits)
@@ -66,9 +88,17 @@ namespace PatchFEM
       return n_shape == 4 ? (pair_bits == 5 ? 4 : 8) : (n_shape == 3 && pair_bits == 8 ? 4 : 2);
     }
 
-    PATCHFEM_INLINE std::uint64_t upper_word(const std::int64_t entry) const
+    /**
+     * The place of the pair (@p i, @p j), i < j, of the nodes of the cell with the plan's entry @p entry, in the row that
+     * sums it and starts at block @p start of the patch.
+     */
+    PATCHFEM_INLINE int
+    pair_place(const std::int64_t entry, const int n_shape, const int i, const int j, const int start) const
     {
-      return view.width == 8 ? static_cast<const std::uint64_t *>(view.data)[entry] : view[entry];
+      if (n_shape == 8)
+        return static_cast<int>(view[entry * numbers_of_eight + position_of_eight(i, j)]) - start;
+      const std::uint64_t word = view.width == 8 ? static_cast<const std::uint64_t *>(view.data)[entry] : view[entry];
+      return static_cast<int>(word >> (pair_bits * pair_number(n_shape, i, j))) & ((1 << pair_bits) - 1);
     }
 
     /** Number of the pair (@p i, @p j) of @p n nodes, i < j. */
@@ -78,20 +108,21 @@ namespace PatchFEM
     }
 
     /**
-     * Place of the pair of nodes @p i and @p j != @p i in the row of node i, or -1 if the sum stands in that of node j:
-     * rows are counted from the patch's first, modulo 2^32, so that those of other patches come last.
+     * Place of the pair of nodes @p i and @p j != @p i in the row of node i, which starts at block @p start, or -1 if the
+     * sum stands in that of node j: rows are counted from the patch's first, modulo 2^32, so that those of other patches
+     * come last.
      */
-    PATCHFEM_INLINE int upper_place(const std::uint64_t word,
-                                    const int           n_shape,
-                                    const unsigned int  row_i,
-                                    const unsigned int  row_j,
-                                    const int           i,
-                                    const int           j) const
+    PATCHFEM_INLINE int upper_place(const std::int64_t entry,
+                                    const int          n_shape,
+                                    const int          start,
+                                    const unsigned int row_i,
+                                    const unsigned int row_j,
+                                    const int          i,
+                                    const int          j) const
     {
       if (row_j < row_i)
         return -1;
-      const int pair = i < j ? pair_number(n_shape, i, j) : pair_number(n_shape, j, i);
-      return static_cast<int>(word >> (pair_bits * pair)) & ((1 << pair_bits) - 1);
+      return pair_place(entry, n_shape, i < j ? i : j, i < j ? j : i, start);
     }
 
     /** Of node @p other, counted among the nodes but the row's own, in a compact @p word. */

@@ -37,7 +37,7 @@
  * cell-wise constant data are then integrated with one point. `static constexpr bool symmetric = true` promises that
  * exchanging test and trial function transposes the block, for any coefficients: half of a cell's matrix is formed and
  * mirrored, which keeps them symmetric to the last bit but for blocks on the diagonal, which round. With one component
- * and at most four nodes to a cell, patches also sum only one half, fastest for linear simplices with one point.
+ * and at most four nodes to a cell, or eight, patches also sum only one half.
  * `static constexpr MomentKind moment_kind` promises that add() sums w grad(test) . grad(trial), with a 1 x 1 matrix as
  * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; kernels then sum in their own way where they can, and
  * do not call add().

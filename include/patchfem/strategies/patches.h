@@ -21,13 +21,12 @@ namespace PatchFEM::kernels
                                 const Block                                       &block,
                                 const Load                                        &load)
   {
-    const PatchesView  &p     = body.a.patches;
-    const int           first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-    const BatchView    &batch = body.a.batches.batch[body.a.computed_batch];
-    const int          *nodes = batch.nodes + std::int64_t(p.cells[entry] - batch.first_cell) * n;
-    const bool          upper = p.places.upper();
-    const std::uint64_t word  = upper ? p.places.upper_word(entry) : 0;
-    std::int64_t        pair  = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
+    const PatchesView &p     = body.a.patches;
+    const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+    const BatchView   &batch = body.a.batches.batch[body.a.computed_batch];
+    const int         *nodes = batch.nodes + std::int64_t(p.cells[entry] - batch.first_cell) * n;
+    const bool         upper = p.places.upper();
+    std::int64_t       pair  = upper ? 0 : p.pair_offsets[patch] + p.cell_pairs[entry];
     for (int i = 0; i < n; ++i)
     {
       const int row = nodes[i] - first;
@@ -38,7 +37,7 @@ namespace PatchFEM::kernels
         {
           const int place = !upper   ? p.places(pair, n, nodes[i], i, j)
                             : i == j ? s.diagonal[row]
-                                     : p.places.upper_place(word, n, row, nodes[j] - first, i, j);
+                                     : p.places.upper_place(entry, n, s.start[row], row, nodes[j] - first, i, j);
           if (place >= 0)
             body.add(row, place, block(i, j), s);
         }
