@@ -12,9 +12,8 @@
  * Trilinear hexahedra by matrix instructions, in double precision. With 8 corners and 8 points, everything is a product
  * of 8 x 8 matrices:
  * - the Jacobians of 8 cells, J_ab(cell, q) = sum_v x_a(cell, v) dN_v/dxi_b(q), 9 products;
- * - outer products, G_ab(i, j) = sum_q g_a(q, i) g_b(q, j), 9 products a cell, g the real gradients times sqrt(w);
- * - inner products, sum_b sum_q (sum_c M_bc(q) dN_i/dxi_c(q)) dN_j/dxi_b(q) with M = w J^-1 J^-T, 3 products a cell.
- * An instruction takes two 8 x 8 matrices on the left: two directions, or two cells where the right one is the same.
+ * - outer products, G_ab(i, j) = sum_q g_a(q, i) g_b(q, j), 9 products a cell, g the real gradients times sqrt(w).
+ * An instruction takes two 8 x 8 matrices on the left: two directions.
  * Of the result of a product, lane 4 i + p holds entries (i, 2 p) and (i, 2 p + 1), hence whole blocks of the matrix.
  *
  * Some warps of a block map cells, eight at a time, ahead of the others, which form and add the matrices:
@@ -46,40 +45,35 @@ namespace PatchFEM::kernels
   struct Hexahedra
   {
     static constexpr bool means  = moment_kind_of<Form> == MomentKind::outer_product_and_means;
-    static constexpr bool outer  = means || moment_kind_of<Form> == MomentKind::outer_product;
     static constexpr int  n_comp = Form::n_components;
 
-    // 16 warps of 128 registers, or twice 10 of 96. Those that add numbers of four bytes are faster.
-    static constexpr int n_mapping    = outer ? (sizeof(Number) == 4 ? 4 : 3) : 5;
-    static constexpr int n_adding     = outer ? 16 - n_mapping : 5;
-    static constexpr int n_threads    = (n_mapping + n_adding) * 32;
-    static constexpr int residency    = outer ? 1 : 2; ///< blocks on a multiprocessor
-    static constexpr int cells_a_warp = outer ? 1 : 2; ///< whose matrices a warp forms at once
-    static constexpr int least_slots  = 6;             ///< of the ring, that a plan keeps room for
+    // 16 warps of 128 registers. Those that add numbers of four bytes are faster.
+    static constexpr int n_mapping   = sizeof(Number) == 4 ? 4 : 3;
+    static constexpr int n_adding    = 16 - n_mapping;
+    static constexpr int n_threads   = (n_mapping + n_adding) * 32;
+    static constexpr int least_slots = 6; ///< of the ring, that a plan keeps room for
     /// A warp that adds may come back to the ring four slots later, and must not have missed a phase of a slot.
-    static constexpr int fewest_slots = n_mapping > 4 ? n_mapping : 4;
-    static_assert(least_slots >= fewest_slots, "Every mapping warp needs a slot.");
-    static_assert(n_adding * cells_a_warp <= LevelPhases::n_barriers, "More warps need more barriers.");
+    static constexpr int fewest_slots = 4;
+    static_assert(least_slots >= fewest_slots && fewest_slots >= n_mapping, "Every mapping warp needs a slot.");
+    static_assert(n_adding <= LevelPhases::n_barriers, "More warps need more barriers.");
 
     static constexpr int n_coefficients = Form::n_coefficients, n_data = n_coefficients + n_comp;
     static constexpr int data_a_lane = (n_data + 3) / 4; ///< of the four that map a cell
-    static constexpr int point_size  = means ? 12 : outer ? 10 : 6;
+    static constexpr int point_size  = means ? 12 : 10;
 
     /** What warps that add need of a cell. Weights are those of the points, or, for a constant_load(), int N_i. */
     struct alignas(16) Record
     {
-      static constexpr int n_weights = outer ? 0 : 8;
-      static constexpr int n_doubles = 8 * point_size + n_weights + 8 + 8 + n_data;
+      static constexpr int n_doubles = 8 * point_size + 8 + 8 + n_data;
 
-      /// [point]: sqrt(w) J^-1, weight, for means sqrt(w); or M, and then all weights
-      double        numbers[8 * point_size + n_weights];
-      int2          corner[8];    ///< row of the patch, -1 if it has none, and start of the row
-      std::uint16_t columns[32];  ///< places of two blocks for each lane
-      double        data[n_data]; ///< coefficients, and the load if it is constant
+      double        numbers[8 * point_size]; ///< [point]: sqrt(w) J^-1, weight, for means sqrt(w)
+      int2          corner[8];               ///< row of the patch, -1 if it has none, and start of the row
+      std::uint16_t columns[32];             ///< places of two blocks for each lane
+      double        data[n_data];            ///< coefficients, and the load if it is constant
       /// The cell's in the batch. What follows makes neighbouring cells start at different banks.
       int number[2 * ((5 - n_doubles % 4) % 4 + 1)];
 
-      __device__ double &weight(const int i) { return numbers[outer ? i * point_size + 9 : 8 * point_size + i]; }
+      __device__ double &weight(const int i) { return numbers[i * point_size + 9]; }
     };
 
     struct Slot
@@ -91,7 +85,7 @@ namespace PatchFEM::kernels
 
     using Body    = PatchBody<n_comp, Number>;
     using Scratch = typename Body::Scratch;
-    using Moments = SmallMatrix<outer ? 3 : 1, outer ? 3 : 1, double>;
+    using Moments = SmallMatrix<3, 3, double>;
     static_assert(n_comp <= 4, "A load has a lane for each component.");
 
     const Body        &body;
@@ -277,24 +271,13 @@ namespace PatchFEM::kernels
           const auto   adj   = adjugate(jacobian);
           double      *point = out.numbers + q * point_size;
           weight[t]          = det * r.weights[q];
-          if constexpr (outer)
-          {
-            // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
-            const double root = roots[t] * rsqrt(det);
-            for (int b = 0; b < 3; ++b)
-              for (int d = 0; d < 3; ++d)
-                point[b * 3 + d] = root * adj(b, d);
-            if constexpr (means)
-              point[10] = root * det;
-          }
-          else
-          {
-            const double factor = r.weights[q] / det;
-            int          e      = 0;
-            for (int b = 0; b < 3; ++b)
-              for (int a = b; a < 3; ++a)
-                point[e++] = factor * (adj(b, 0) * adj(a, 0) + adj(b, 1) * adj(a, 1) + adj(b, 2) * adj(a, 2));
-          }
+          // sqrt(w det) J^-1, so that both factors of the outer product are the same numbers.
+          const double root = roots[t] * rsqrt(det);
+          for (int b = 0; b < 3; ++b)
+            for (int d = 0; d < 3; ++d)
+              point[b * 3 + d] = root * adj(b, d);
+          if constexpr (means)
+            point[10] = root * det;
         }
       if (constant_load())
       {
@@ -335,61 +318,40 @@ namespace PatchFEM::kernels
       return value + __shfl_xor_sync(WholeWarp::mask(), value, 2);
     }
 
-    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, of cells @p record and the next, and means. */
+    /** Moments of shape function lane / 4 with 2 (lane % 4) and the next, and means. */
     static __device__ void
-    sum_moments(const Record *record, const Reference &reference, Moments (&moments)[cells_a_warp][2], Means &of_cell)
+    sum_moments(const Record &record, const Reference &reference, Moments (&moments)[2], Means &of_cell)
     {
       double m[point_size];
-      if constexpr (outer)
+      double g[3][2], G[2][3][4] = {};
+      for (int h = 0; h < 2; ++h)
       {
-        double g[3][2], G[2][3][4] = {};
-        for (int h = 0; h < 2; ++h)
-        {
-          const double(&ref)[3] = reference[h];
-          load_point(*record, lane() % 4 + 4 * h, m);
-          for (int d = 0; d < 3; ++d)
-            g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
-          if constexpr (means)
-          {
-            for (int d = 0; d < 3; ++d)
-              of_cell.gradient[d] += m[10] * g[d][h];
-            of_cell.volume += m[10] * m[10];
-          }
-        }
+        const double(&ref)[3] = reference[h];
+        load_point(record, lane() % 4 + 4 * h, m);
+        for (int d = 0; d < 3; ++d)
+          g[d][h] = m[d] * ref[0] + m[3 + d] * ref[1] + m[6 + d] * ref[2];
         if constexpr (means)
         {
-          of_cell.volume = sum_of_four(of_cell.volume);
           for (int d = 0; d < 3; ++d)
-            of_cell.gradient[d] = sum_of_four(of_cell.gradient[d]);
+            of_cell.gradient[d] += m[10] * g[d][h];
+          of_cell.volume += m[10] * m[10];
         }
-        for (int d = 0; d < 3; ++d)
-        {
-          multiply_add(G[0][d], {g[0][0], g[1][0], g[0][1], g[1][1]}, g[d]);
-          multiply_add(G[1][d], {g[2][0], 0., g[2][1], 0.}, g[d]);
-        }
-        for (int t = 0; t < 2; ++t)
-          for (int c = 0; c < 3; ++c)
-            for (int d = 0; d < 3; ++d)
-              moments[0][t](c, d) = G[c / 2][d][c % 2 * 2 + t];
       }
-      else
+      if constexpr (means)
       {
-        double tested[3][4], K[4] = {}; // test gradients times M: [direction][cell + 2 h]
-        for (int cell = 0; cell < 2; ++cell)
-          for (int h = 0; h < 2; ++h)
-          {
-            const double(&ref)[3] = reference[h];
-            load_point(record[cell], lane() % 4 + 4 * h, m);
-            tested[0][cell + 2 * h] = m[0] * ref[0] + m[1] * ref[1] + m[2] * ref[2];
-            tested[1][cell + 2 * h] = m[1] * ref[0] + m[3] * ref[1] + m[4] * ref[2];
-            tested[2][cell + 2 * h] = m[2] * ref[0] + m[4] * ref[1] + m[5] * ref[2];
-          }
+        of_cell.volume = sum_of_four(of_cell.volume);
         for (int d = 0; d < 3; ++d)
-          multiply_add(K, tested[d], {reference[0][d], reference[1][d]});
-        for (int cell = 0; cell < 2; ++cell)
-          for (int t = 0; t < 2; ++t)
-            moments[cell][t](0, 0) = K[2 * cell + t];
+          of_cell.gradient[d] = sum_of_four(of_cell.gradient[d]);
       }
+      for (int d = 0; d < 3; ++d)
+      {
+        multiply_add(G[0][d], {g[0][0], g[1][0], g[0][1], g[1][1]}, g[d]);
+        multiply_add(G[1][d], {g[2][0], 0., g[2][1], 0.}, g[d]);
+      }
+      for (int t = 0; t < 2; ++t)
+        for (int c = 0; c < 3; ++c)
+          for (int d = 0; d < 3; ++d)
+            moments[t](c, d) = G[c / 2][d][c % 2 * 2 + t];
     }
 
     /** Component lane % 4 of the load of shape function lane / 4. */
@@ -424,62 +386,53 @@ namespace PatchFEM::kernels
       SmallMatrix<n_comp, n_comp, Number> value[2];
     };
 
-    /** A warp forms cell @p mine of a patch of @p n cells and the next; @p first_cell of the block's cells is its first. */
-    __device__ void form(const int        mine,
-                         const int        n,
-                         const int        first_cell,
-                         const Reference &reference,
-                         Formed (&formed)[cells_a_warp]) const
+    /** A warp forms cell @p mine of a patch of @p n cells; @p first_cell of the block's cells is its first. */
+    __device__ void
+    form(const int mine, const int n, const int first_cell, const Reference &reference, Formed &formed) const
     {
       if (mine >= n)
         return;
-      const int group  = (first_cell + mine) / 8; // cells of a warp are of one
+      const int group  = (first_cell + mine) / 8;
       Slot     &slot   = slot_of(group);
-      Record   *record = slot.cell + mine % 8;
+      Record   &record = slot.cell[mine % 8];
       slot.filled.wait(round_of(group));
-      for (int cell = 0; cell < cells_a_warp; ++cell)
-      {
-        formed[cell].corner  = record[cell].corner[lane() / 4];
-        formed[cell].columns = record[cell].columns[lane()];
-      }
+      formed.corner  = record.corner[lane() / 4];
+      formed.columns = record.columns[lane()];
       if (body.with_matrix())
       {
-        Moments moments[cells_a_warp][2];
+        Moments moments[2];
         Means   of_cell{};
         sum_moments(record, reference, moments, of_cell);
-        const auto finish = [&](const int cell, const int t) {
+        const auto finish = [&](const int t) {
           if constexpr (means)
           {
             SmallVector<3, double> trial; // that of shape function 2 (lane % 4) + t
             for (int d = 0; d < 3; ++d)
               trial[d] = __shfl_sync(WholeWarp::mask(), of_cell.gradient[d], 8 * (lane() % 4) + 4 * t);
-            return Form::finish(record[cell].data, moments[cell][t], of_cell.gradient, trial, of_cell.volume);
+            return Form::finish(record.data, moments[t], of_cell.gradient, trial, of_cell.volume);
           }
           else
-            return Form::finish(record[cell].data, moments[cell][t]);
+            return Form::finish(record.data, moments[t]);
         };
-        for (int cell = 0; cell < cells_a_warp; ++cell)
-          for (int t = 0; t < 2; ++t)
-          {
-            const auto block = finish(cell, t);
-            for (int c = 0; c < n_comp; ++c)
-              for (int d = 0; d < n_comp; ++d)
-                formed[cell].value[t](c, d) = static_cast<Number>(block(c, d));
-          }
+        for (int t = 0; t < 2; ++t)
+        {
+          const auto block = finish(t);
+          for (int c = 0; c < n_comp; ++c)
+            for (int d = 0; d < n_comp; ++d)
+              formed.value[t](c, d) = static_cast<Number>(block(c, d));
+        }
       }
       else
-        for (Formed &one : formed)
-        {
-          one.columns = 0; // those of the record are not there
-          for (int t = 0; t < 2; ++t)
-            one.value[t] = {};
-        }
-      for (int cell = 0; cell < cells_a_warp; ++cell)
-        formed[cell].load = body.loaded() && mine + cell < n ? static_cast<Number>(sum_load(record[cell])) : Number(0);
+      {
+        formed.columns = 0; // those of the record are not there
+        for (int t = 0; t < 2; ++t)
+          formed.value[t] = {};
+      }
+      formed.load = body.loaded() ? static_cast<Number>(sum_load(record)) : Number(0);
       // Also for the cells that the patch's last group lacks, and for whose records nobody asks.
       __syncwarp();
       if (lane() == 0)
-        slot.emptied.arrive(mine + cells_a_warp >= n ? 8 - mine % 8 : cells_a_warp);
+        slot.emptied.arrive(mine + 1 >= n ? 8 - mine % 8 : 1);
     }
 
     /** Adds a formed cell. Columns of a lane differ, so all sums are read before one is written: one wait. */
@@ -551,24 +504,19 @@ namespace PatchFEM::kernels
     }
 
     /** A warp adds its cells of patch @p now, the first of which is formed, and forms its first of patch @p next. */
-    __device__ void add_cells(const Patch     &now,
-                              const Patch     &next,
-                              const Reference &reference,
-                              Formed (&formed)[cells_a_warp],
-                              LevelPhases &phases) const
+    __device__ void add_cells(
+        const Patch &now, const Patch &next, const Reference &reference, Formed &formed, LevelPhases &phases) const
     {
-      constexpr int step = n_adding * cells_a_warp;
-      const int     own = (threadIdx.x / 32 - n_mapping) * cells_a_warp, n = now.n_cells();
+      const int own = threadIdx.x / 32 - n_mapping, n = now.n_cells();
       phases.begin_patch(now.n_of(Patch::levels), scratch.level_ends);
       int  mine = own;
       bool more = true;
       while (more)
       {
-        for (int cell = 0; cell < cells_a_warp; ++cell)
-          if (mine + cell < n)
-            phases.add(mine + cell, [&]() { add(formed[cell]); });
-        more            = mine + step < n;
-        mine            = more ? mine + step : own;
+        if (mine < n)
+          phases.add(mine, [&]() { add(formed); });
+        more            = mine + n_adding < n;
+        mine            = more ? mine + n_adding : own;
         const int n_its = more ? n : next.n_cells();
         form(mine, n_its, more ? now.first_cell : next.first_cell, reference, formed);
       }
@@ -656,7 +604,7 @@ namespace PatchFEM::kernels
       const PatchesView &p    = body.a.patches;
       Reference          reference;
       LevelPhases        phases{level_barriers()};
-      Formed             formed[cells_a_warp];
+      Formed             formed;
       Patch              now, next = look_up(body.a.first_patch + blockIdx.x, 0);
       for (int h = 0; h < 2; ++h)
         for (int b = 0; b < 3; ++b)
@@ -739,7 +687,7 @@ namespace PatchFEM::kernels
   namespace internal
   {
     template <typename Form, typename Number>
-    __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, Hexahedra<Form, Number>::residency)
+    __global__ void __launch_bounds__(Hexahedra<Form, Number>::n_threads, 1)
         hexahedra_kernel(const __grid_constant__ PatchBody<Form::n_components, Number> body, const unsigned int n_slots)
     {
       extern __shared__ __align__(16) unsigned char memory[];
@@ -756,16 +704,16 @@ namespace PatchFEM::kernels
     }
   } // namespace internal
 
-  /** Trilinear hexahedra by matrix instructions; with sums in single precision only if a cell has much to compute. */
+  /** Trilinear hexahedra by matrix instructions. */
   template <typename Form, typename Number>
   struct HexahedraKernel : public AnyKernel
   {
-    /// A cell's matrix is a product with constants.
-    static constexpr bool inner = moment_kind_of<Form> == MomentKind::inner_product;
+    static constexpr MomentKind kind = moment_kind_of<Form>;
+    /// Of symmetric forms with one component plans have places of pairs.
     static constexpr bool possible =
         Form::dimension == 3 && Form::n_components <= 4 &&
-        !(Form::n_components == 1 && is_symmetric<Form>)&&(inner ? std::is_same<Number, double>::value
-                                                                 : moment_kind_of<Form> != MomentKind::other);
+        !(Form::n_components == 1 && is_symmetric<Form>)&&(kind == MomentKind::outer_product ||
+                                                           kind == MomentKind::outer_product_and_means);
     static constexpr const char *name = "trilinear hexahedra by matrix instructions";
 
     using Cells = Hexahedra<Form, Number>;
@@ -778,12 +726,9 @@ namespace PatchFEM::kernels
     static PatchRoom room(const KernelRequest &request)
     {
       // Data that vary inside cells need the general kernel, with one cell at least.
-      PatchRoom room{internal::share_of_memory(request, Cells::residency),
-                     std::max(CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference),
-                              Cells::least_slots * sizeof(typename Cells::Slot) + Cells::barrier_bytes)};
-      if (inner)
-        room.most_redundant = 1.; // they are staged faster
-      return room;
+      return {internal::share_of_memory(request, 1),
+              std::max(CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference),
+                       Cells::least_slots * sizeof(typename Cells::Slot) + Cells::barrier_bytes)};
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
@@ -793,7 +738,7 @@ namespace PatchFEM::kernels
       const std::size_t          room    = std::max(internal::room_of_workers(body), extra);
       const auto                 n_slots = static_cast<unsigned int>((room - extra) / bytes);
       require(n_slots >= Cells::fewest_slots, internal::too_many_rows);
-      const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count() * Cells::residency);
+      const int n_blocks = std::min(a.end_patch - a.first_patch, internal::multiprocessor_count());
       internal::launch(where, internal::hexahedra_kernel<Form, Number>, n_blocks, Cells::n_threads,
                        body.row_bytes() + n_slots * bytes + extra, body, n_slots);
     }

@@ -472,7 +472,7 @@ namespace PatchFEM::kernels
   {
     static constexpr bool stages = true;
     static constexpr bool possible =
-        Form::n_components == 1 && Form::dimension == 3 && HexahedraKernel<Form, Number>::inner;
+        Form::n_components == 1 && Form::dimension == 3 && moment_kind_of<Form> == MomentKind::inner_product;
     static constexpr const char *name = "trilinear hexahedra by matrix instructions, ";
     /// Every chunk costs about 20 us, in which the first blocks of its kernels wait for far memory and the last ones run
     /// out: on an H200 10 million cells took 5.2 ms in 26 chunks, 4.9 in 13 and 4.8 in 7.
