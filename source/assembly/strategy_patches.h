@@ -70,50 +70,80 @@ namespace PatchFEM
       static bool one_worker(const Backend &place) { return place.kind() == BackendKind::host; }
 
       /**
+       * Turns in which cells take their colours: of each group of a_turn * n_turns consecutive cells, a few that follow
+       * each other at a time, another place of the group in every group.
+       */
+      struct Turns
+      {
+        static constexpr int a_turn = 2, n_turns = 64, a_group = a_turn * n_turns;
+
+        static PATCHFEM_INLINE unsigned int shift(const unsigned int group) { return group * 2654435761u >> 16; }
+
+        /** The first of the cells that @p group has in turn number @p turn. */
+        static PATCHFEM_INLINE int cell_of(const int group, const int turn)
+        {
+          return group * a_group + static_cast<int>((turn - shift(group)) * 45u % n_turns) * a_turn;
+        }
+        static PATCHFEM_INLINE int turn_of(const int cell)
+        {
+          return static_cast<int>((cell % a_group / a_turn * 37u + shift(cell / a_group)) % n_turns); // 37 * 45 = 1
+        }
+      };
+
+      /**
        * The cells of each patch in the order of the sums: computed cells colour by colour, then buffered ones, each by
-       * their numbers. Cells of one colour rarely share a node, so that they are added at the same time. They are found
-       * greedily, cell by cell, looking back in the same run of cells alone: runs are independent, and the result is a
-       * property of the mesh.
+       * their numbers. Cells of one colour rarely share a node, so that they are added at the same time: each takes the
+       * first colour that no cell around it has, but for those whose Turns are the same. The result is a property of the
+       * mesh. Cells in turns have about as many levels as those that take colours one after the other in runs of 1024,
+       * in an eighth of the steps.
        */
       void find_cells(const Source &source)
       {
         if (one_worker(source.backend()))
           return find_cells_by(source, {});
-        constexpr int               a_run = 1024, n_colours = 64;
+        constexpr int               n_colours = 64, none = n_colours - 1;
         const Backend              &place   = source.backend();
         const int                   n_cells = static_cast<int>(buffered.size());
         const kernels::RowCellsView rows    = source.row_cells.view();
         const int                   n_rows  = lists.n_rows;
-        Array<std::uint64_t>        colours(place, n_cells);
-        Array<int>                  order(place, n_cells), ranks(place, n_cells);
-        for_all(place, (n_cells + a_run - 1) / a_run,
-                [=, buffered = buffered.data(), colours = colours.data(),
-                 order = order.data()] PATCHFEM_DEVICE(const std::int64_t run) {
-                  const int begin = static_cast<int>(run) * a_run,
-                            end   = begin + a_run < n_cells ? begin + a_run : n_cells;
-                  for (int cell = begin; cell < end; ++cell)
-                  {
-                    std::uint64_t used  = 0;
-                    const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
-                    for (int r = 0; r < n && !buffered[cell]; ++r)
-                      for (std::int64_t p = nodes[r] < n_rows ? rows.offsets[nodes[r]] : 0;
-                           nodes[r] < n_rows && p < rows.offsets[nodes[r] + 1]; ++p)
-                      {
-                        const int other = kernels::Pair::cell(rows.pairs[p]);
-                        if (other >= cell)
-                          break; // pairs of a row are in the order of the cells
-                        if (other >= begin && !buffered[other])
-                          used |= std::uint64_t(1) << colours[other];
-                      }
-                    int colour = buffered[cell] ? n_colours - 1 : 0;
-                    while (colour < n_colours - 2 && (used >> colour & 1u))
-                      ++colour;
-                    colours[cell] = colour;
-                    order[cell]   = cell;
-                  }
+        Array<std::uint8_t>         colours(place, n_cells);
+        for_all(place, n_cells,
+                [colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t cell) { colours[cell] = none; });
+        for (int turn = 0; turn < Turns::n_turns; ++turn)
+          for_all(place, (n_cells + Turns::a_group - 1) / Turns::a_group,
+                  [=, buffered = buffered.data(), colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t group) {
+                    const int begin = Turns::cell_of(static_cast<int>(group), turn);
+                    for (int cell = begin; cell < begin + Turns::a_turn && cell < n_cells; ++cell)
+                    {
+                      if (buffered[cell])
+                        continue;
+                      std::uint64_t used  = 0;
+                      const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
+                      for (int r = 0; r < n; ++r)
+                        for (std::int64_t p = nodes[r] < n_rows ? rows.offsets[nodes[r]] : 0;
+                             nodes[r] < n_rows && p < rows.offsets[nodes[r] + 1]; ++p)
+                        {
+                          const int other = kernels::Pair::cell(rows.pairs[p]);
+                          if (Turns::turn_of(other) != turn || (other >= begin && other < cell))
+                            used |= std::uint64_t(1) << colours[other];
+                        }
+                      int colour = 0;
+                      while (colour < none - 1 && (used >> colour & 1u))
+                        ++colour;
+                      colours[cell] = static_cast<std::uint8_t>(colour);
+                    }
+                  });
+        Array<std::uint64_t> keys(place, n_cells);
+        Array<int>           order(place, n_cells), ranks(place, n_cells);
+        for_all(place, n_cells,
+                [colours = colours.data(), keys = keys.data(),
+                 order = order.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+                  keys[cell]  = colours[cell];
+                  order[cell] = static_cast<int>(cell);
                 });
+        colours.release();
         launch(place, [&](const Here where) {
-          kernels::stable_sort_by_key(where, n_cells, colours.data(), order.data(), bits_for(n_colours));
+          kernels::stable_sort_by_key(where, n_cells, keys.data(), order.data(), bits_for(n_colours));
         });
         for_all(place, n_cells, [order = order.data(), ranks = ranks.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           ranks[order[i]] = static_cast<int>(i);

@@ -114,6 +114,15 @@ TEST(Patches, PairsOfEightNodesByEye)
     EXPECT_EQ(PlacesView::position_of_eight(i, j), position) << i << ", " << j;
 }
 
+/** Colours make levels few, so that many cells of a patch are added at a time: eight would do for a grid of cubes. */
+TEST(Patches, LevelsAreFew)
+{
+  const Plan hexahedra(synthetic::cube_of_hexahedra(30, 1), 384),
+      tetrahedra(synthetic::cube_of_tetrahedra(20, 1, true), 384);
+  EXPECT_LE(hexahedra.patches->most_levels(), 20);
+  EXPECT_LE(tetrahedra.patches->most_levels(), 53);
+}
+
 /** One worker adds the cells of a patch by their numbers. */
 TEST(Patches, HostAddsCellsInTheirOrder)
 {
