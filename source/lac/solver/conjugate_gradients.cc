@@ -38,9 +38,9 @@ namespace PatchFEM
     constexpr double rounding_unit = 0.5 * std::numeric_limits<double>::epsilon();
 
     /// A restart goes for a quarter of the residual it starts from, and has helped if it got to half. What is rounding
-    /// of A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 6 to 15 steps: only
-    /// where that may reach the tolerance is it worth it.
-    constexpr double restart_goal = 0.25, restart_success = 0.5, restart_reach = 2.;
+    /// of A x already it lowers by 20 to 40 % (slender beams, plates, stiff on soft parts), for 3 to 15 steps: only
+    /// where that may reach the tolerance, from 1 / (1 - 40 %) times it, is it worth it.
+    constexpr double restart_goal = 0.25, restart_success = 0.5, restart_reach = 1.67;
 
     /// Rounding leaves some u cond(A) in the solution, while other right digits of A alone would change it as much.
     /// Where that is more than this in the energy, residuals of restarts are summed in twice the precision, which takes
