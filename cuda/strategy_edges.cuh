@@ -48,7 +48,7 @@ namespace PatchFEM::kernels
 
     static PatchRoom room(const KernelRequest &r)
     {
-      // PairCells are 0.96 to 0.99 times as fast on triangles, 0.87 to 0.98 on tetrahedra, and planned slower (H200).
+      // PairCells were slower on triangles and tetrahedra alike, and planned slower (H200, cells coloured in runs).
       return {internal::share_of_memory(r, EdgeCells<Form, Number, true>::residency), 0,
               HostEdges<Form, Number>::bytes_per_row};
     }

@@ -307,9 +307,6 @@ namespace PatchFEM
                         word |= static_cast<std::uint64_t>(place_of(sparsity, row, column))
                                 << (pair_bits * PlacesView::pair_number(n_shape, i, j));
                     }
-                  for (const int k : {14, 15, 30, 31})
-                    if (eight)
-                      store_packed(words, word_width, entry * PlacesView::numbers_of_eight + k, unused);
                   if (eight)
                     return;
                   if (word_width == 8)

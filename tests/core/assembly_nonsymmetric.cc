@@ -44,32 +44,15 @@ struct Advection
 };
 
 /** -div(grad u) of each component of a vector: inner products whose blocks are no numbers. */
-struct VectorLaplace
+struct VectorLaplace : public Laplace<3>
 {
-  static constexpr int  dimension      = 3;
-  static constexpr int  n_components   = 3;
-  static constexpr int  n_coefficients = 1;
-  static constexpr bool gradients_only = true;
-  static constexpr bool symmetric      = true;
-  static constexpr auto moment_kind    = MomentKind::inner_product;
+  static constexpr int n_components = 3;
 
   template <typename Number>
   static PATCHFEM_INLINE SmallMatrix<3, 3, Number>
   matrix(const Number *k, const ShapeFunction<3, Number> &test, const ShapeFunction<3, Number> &trial)
   {
     return finish(k, SmallMatrix<1, 1, Number>{{{dot(test.gradient, trial.gradient)}}});
-  }
-
-  template <typename Number>
-  using Moments = SmallMatrix<1, 1, Number>;
-
-  template <typename Number>
-  static PATCHFEM_INLINE void add(SmallMatrix<1, 1, Number>      &sum,
-                                  const Number                    weight,
-                                  const ShapeFunction<3, Number> &test,
-                                  const ShapeFunction<3, Number> &trial)
-  {
-    Laplace<3>::add(sum, weight, test, trial);
   }
 
   template <typename Number>

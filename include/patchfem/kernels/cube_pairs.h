@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/base/host_device.h>
+#include <patchfem/kernels/patch_views.h>
 
 // On the host too: indices of loops choose what is done, and must be known when compiling.
 #if defined(__CUDACC__)
@@ -121,11 +121,7 @@ namespace PatchFEM::kernels
     }
 
   private:
-    /** As PlacesView::pair_number(). */
-    static PATCHFEM_INLINE constexpr int number(const int i, const int j)
-    {
-      return i * (2 * n - i - 1) / 2 + j - i - 1;
-    }
+    static PATCHFEM_INLINE int number(const int i, const int j) { return PlacesView::pair_number(n, i, j); }
 
     /** N_i at point @p q of one direction. */
     static PATCHFEM_INLINE constexpr double value(const int i, const int q)

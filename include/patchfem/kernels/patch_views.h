@@ -50,7 +50,7 @@ namespace PatchFEM
    * and j that is its own, and the other takes it from there at the end: copies. The plan's
    * entry for a cell of at most four nodes is one word, with the places of its pairs of nodes, (0, 1), (0, 2), ...,
    * (n - 2, n - 1). Cells of eight nodes have numbers of the patch's blocks instead, 2 or 4 bytes each: two halves of 14
-   * pairs and two numbers without meaning. A pair of which no row is the patch's own has the diagonal block of one of
+   * pairs and two numbers that nobody writes or uses. A pair of which no row is the patch's own has the diagonal block of one of
    * its rows, so that kernels that form diagonals in the end may add it all the same.
    */
   struct PlacesView
