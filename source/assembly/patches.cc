@@ -2,6 +2,7 @@
 #include <patchfem/assembly/assembly_strategy.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace PatchFEM
 {
@@ -41,24 +42,37 @@ namespace PatchFEM
     return data.rows_per_patch > 0 ? double(cells.n_pairs) : std::min(n, double(cells.n_pairs));
   }
 
+  double StructureEstimate::pair_places_bytes() const
+  {
+    return place_width() * double(cells.n_blocks) + n_rows_of_plans();
+  }
+
   double StructureEstimate::places_bytes(const Patches::AdditionalData &data) const
   {
-    const double width = pattern.longest_row <= 256 ? 1. : 2., n = n_cells_of_patches(data);
-    int          word = 0; // of a cell whose pairs of nodes are summed once
+    // Where pairs of nodes are summed once: a word for each cell of a patch, and copies in the rows that such cells touch.
+    double upper = n_rows_of_plans(), n_touched = 0.;
     for (const CellTable &batch : tables.batches)
-      if (tables.n_components == 1 && PlacesView::sums_pairs(batch.reference.n_shape))
-        word = std::max(word, batch.reference.n_shape == 8 ? 2 * PlacesView::numbers_of_eight
-                                                           : PlacesView::word_bytes(batch.reference.n_shape, 8));
-    const double pairs = width * double(cells.n_blocks), upper = word * n + 2. * double(pattern.n_blocks);
-    return (word > 0 ? std::max(pairs, upper) : pairs) + 6. * n + n_rows_of_plans();
+    {
+      const double n_shape = batch.reference.n_shape, n = batch.n_cells;
+      if (tables.n_components > 1 || !PlacesView::sums_pairs(batch.reference.n_shape))
+        upper += place_width() * n_shape * n_shape * n;
+      else
+      {
+        const int word = n_shape == 8 ? 2 * PlacesView::numbers_of_eight : PlacesView::word_bytes(n_shape, 8);
+        upper += word * n * (data.rows_per_patch > 0 ? n_shape : 2.5);
+        n_touched += n_shape * n;
+      }
+    }
+    upper += 2. * double(pattern.n_blocks) * std::min(1., n_touched / std::max(1, tables.n_owned_nodes()));
+    return std::max(pair_places_bytes(), upper) + 6. * n_cells_of_patches(data);
   }
 
   std::size_t StructureEstimate::plan_bytes(const Patches::AdditionalData &data, const StrategyRow &row) const
   {
-    const double width = pattern.longest_row <= 256 ? 1. : 2., fed = double(buffered_cells.n_pairs);
+    const double fed = double(buffered_cells.n_pairs);
     return static_cast<std::size_t>(row.bytes(*this, data) + 1.1 * sizeof(BufferedCell) * double(buffered_cells.n) +
                                     8. * fed + 20. * std::min(double(tables.n_nodes), fed) +
-                                    width * double(buffered_cells.n_blocks));
+                                    place_width() * double(buffered_cells.n_blocks));
   }
 
   std::size_t StructureEstimate::peak_bytes(const Backend                 &backend,
@@ -80,14 +94,23 @@ namespace PatchFEM
   std::size_t
   StructureEstimate::buffer_bytes(const std::size_t number_size, const double share, const StrategyRow &row) const
   {
-    // Matrices of chunks, which with one patch may exceed their budget by a little, and loads for their rows.
+    // Matrices of chunks, which with one patch may exceed their budget by a little, and loads for their rows: of all
+    // cells where these are staged, since some are as records, of which a chunk has more.
+    const bool   staged = row.stages();
+    const Cells &there  = staged ? cells : buffered_cells;
     const double n_comp = tables.n_components, entry = n_comp * n_comp * number_size;
-    const double full  = entry * double((row.stages() ? cells : buffered_cells).n_blocks + n_raw_blocks);
-    double       least = 1 << 24;
+    double       least = 1 << 24, fewest = HUGE_VAL, n_blocks = double(there.n_blocks + n_raw_blocks);
     for (const CellTable &batch : tables.batches)
-      least = std::max(least, entry * Patches::least_cells * batch.reference.n_shape * batch.reference.n_shape);
-    const double budget = 1.1 * std::max(share * double(pattern.n_entries()) * number_size, least);
-    return static_cast<std::size_t>((row.staging == Staging::whole ? full : std::min(full, budget)) *
-                                    (1. + 1. / n_comp / (tables.dim + 1)));
+    {
+      const int n_shape = batch.reference.n_shape, n_columns = kernels::PatchRoom::even(n_shape);
+      least  = std::max(least, entry * Patches::least_cells * n_shape * n_columns);
+      fewest = std::min(fewest, double(n_shape));
+      if (staged)
+        n_blocks += double(n_shape) * (n_columns - n_shape) * batch.n_cells;
+    }
+    const double budget   = 1.1 * std::max(share * double(pattern.n_entries()) * number_size, least);
+    const double matrices = row.staging == Staging::whole ? entry * n_blocks : std::min(entry * n_blocks, budget);
+    const double loads    = entry / n_comp * (double(there.n_pairs) + double(n_raw_blocks) / fewest);
+    return static_cast<std::size_t>(matrices + (staged ? loads : std::min(loads, matrices / n_comp / fewest)));
   }
 } // namespace PatchFEM

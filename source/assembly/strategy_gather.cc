@@ -13,9 +13,9 @@ namespace PatchFEM
             Staging::chunks,
             [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
             [](const StructureEstimate &estimate, const Patches::AdditionalData &data) {
-              // Places as in patches, which `auto` cuts before, and pairs of rows with cells.
-              return estimate.places_bytes(data) + 4. * double(estimate.cells.n_pairs) +
-                     8. * estimate.n_rows_of_plans();
+              // Pairs of rows with cells, and the cells of patches, which chunks are cut of.
+              return estimate.pair_places_bytes() + 4. * double(estimate.cells.n_pairs) +
+                     6. * estimate.n_cells_of_patches(data) + 8. * estimate.n_rows_of_plans();
             }};
   }
 } // namespace PatchFEM

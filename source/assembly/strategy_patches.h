@@ -314,18 +314,21 @@ namespace PatchFEM
                   else
                     store_packed(words, word_width, entry, static_cast<unsigned int>(word));
                 });
-        Array<int>          counts(place, n_rows); // of the columns before a row that its patch has, too
+        // Of the columns before a row that its patch has, too, where computed cells touch the row.
+        Array<int>          counts(place, n_rows);
         Array<std::int64_t> offsets;
         for_all(place, n_rows,
-                [=, counts = counts.data(),
+                [=, pairs = source.row_cells.view(), buffered = buffered.data(), counts = counts.data(),
                  diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const std::int64_t first = row / rows_per_patch * rows_per_patch;
-                  int                count = 0;
+                  const std::int64_t first   = row / rows_per_patch * rows_per_patch;
+                  bool               touched = false;
+                  int                count   = 0;
+                  pairs.visit(row, [&](const int cell, int) { touched = touched || !buffered[cell]; });
                   for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
                     if (sparsity.columns[e] == row)
                       diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
                     else
-                      count += sparsity.columns[e] >= first && sparsity.columns[e] < row;
+                      count += touched && sparsity.columns[e] >= first && sparsity.columns[e] < row;
                   counts[row] = count;
                 });
         copies.reinit(place, 2 * scan(counts, offsets) * block_width);
@@ -334,7 +337,8 @@ namespace PatchFEM
                 [=, offsets = offsets.data(), copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t row) {
                   const std::int64_t first = row / rows_per_patch * rows_per_patch, base = sparsity.row_offsets[first];
                   std::int64_t       copy = 2 * offsets[row];
-                  for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+                  for (std::int64_t e = sparsity.row_offsets[row];
+                       copy < 2 * offsets[row + 1] && e < sparsity.row_offsets[row + 1]; ++e)
                     if (const int column = sparsity.columns[e]; column >= first && column < row)
                     {
                       const std::int64_t from =

@@ -15,7 +15,7 @@ namespace PatchFEM
     double boundary_array_bytes(const StructureEstimate &estimate, const Patches::AdditionalData &data)
     {
       const bool   few   = data.rows_per_patch == 0;
-      const double width = estimate.pattern.longest_row <= 256 ? 1. : 2., n_comp = estimate.tables.n_components,
+      const double width = estimate.place_width(), n_comp = estimate.tables.n_components,
                    n_pairs = double(estimate.cells.n_pairs), n_blocks = double(estimate.cells.n_blocks);
       const double n_array         = std::min(n_blocks, (few ? 1.25 : 2.5) * double(estimate.pattern.n_blocks)),
                    n_boundary_rows = std::min(n_pairs, (few ? 2.5 : 7.) * estimate.n_rows_of_plans());

@@ -8,8 +8,7 @@ namespace PatchFEM
     /** Places of the blocks of all cells, and their numbers. */
     double scatter_bytes(const StructureEstimate &estimate, const Patches::AdditionalData &)
     {
-      const double width = estimate.pattern.longest_row <= 256 ? 1. : 2.;
-      return width * double(estimate.cells.n_blocks) + 4. * double(estimate.cells.n) + estimate.n_rows_of_plans();
+      return estimate.pair_places_bytes() + 4. * double(estimate.cells.n);
     }
   } // namespace
 

@@ -33,6 +33,8 @@ namespace
       batches.reinit(place, tables, ElementBatches::AdditionalData(32));
       row_cells.reinit(batches);
       sparsity.reinit(batches, row_cells);
+      if (tables.batches.size() > 1)
+        row_cells.reinit(batches, true, 0);
       Patches::AdditionalData data;
       data.strategy       = "patches";
       data.rows_per_patch = rows_per_patch;
@@ -248,4 +250,33 @@ TEST(Patches, PairsOfNodesAreSummedOnce)
         }
     }
   }
+}
+
+/** Among rows of mixed degrees: those that cells of another batch touch alone have nothing to copy. */
+TEST(Patches, RowsWithoutCellsCopyNothing)
+{
+  const Plan         plan(synthetic::slabs_of_degrees(2, 4, 1, {1, 2}), 16, true);
+  const SparsityView sparsity = plan.sparsity.view();
+  const PlacesView  &places   = plan.view.places;
+  ASSERT_TRUE(places.upper());
+  const auto             cells = plan.order_of_sums(); // by row
+  std::set<std::int64_t> expected, copied;             // blocks
+  int                    n_others = 0;                 // rows in patches that have cells, too
+  for (int p = 0; p < plan.view.n_patches; ++p)
+  {
+    const int          first = plan.view.first_row(p), end = plan.view.end_row(p);
+    const std::int64_t first_block = sparsity.row_offsets[first];
+    for (std::int64_t k = places.copy_offsets[p]; k < places.copy_offsets[p + 1]; ++k)
+      copied.insert(first_block + places.copies[2 * k + 1]);
+    for (int row = first; row < end; ++row)
+      if (cells.count(row) == 0)
+        n_others += plan.view.cell_offsets[p + 1] > plan.view.cell_offsets[p];
+      else
+        for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+          if (sparsity.columns[e] >= first && sparsity.columns[e] < row)
+            expected.insert(e);
+  }
+  EXPECT_GT(n_others, 0);
+  EXPECT_FALSE(expected.empty());
+  EXPECT_EQ(copied, expected);
 }

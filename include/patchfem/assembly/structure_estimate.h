@@ -30,8 +30,12 @@ namespace PatchFEM
     /** Of the buffer of cell matrices and loads in numbers of @p number_size bytes; @p share as PatchRoom has it. */
     std::size_t buffer_bytes(std::size_t number_size, double share, const StrategyRow &row) const;
 
-    /** Places of all pairs of cells and rows, or, of upper entries, of cells, with sums; and the cells of patches. */
+    /** Places of all pairs of cells and rows, or, of upper entries, of cells, with copies; and the cells of patches. */
     double places_bytes(const Patches::AdditionalData &data) const;
+    double pair_places_bytes() const; ///< of all pairs alone, and of diagonals
+
+    double n_cells_of_patches(const Patches::AdditionalData &data) const;
+    int    place_width() const { return pattern.longest_row <= 256 ? 1 : 2; } ///< bytes
 
     /** Each batch has its plan, over all rows. */
     double n_rows_of_plans() const { return double(tables.n_nodes) * double(tables.batches.size()); }
@@ -60,6 +64,5 @@ namespace PatchFEM
 
   private:
     std::size_t candidates_bytes(const Backend &backend) const; ///< work of Sparsity
-    double      n_cells_of_patches(const Patches::AdditionalData &data) const;
   };
 } // namespace PatchFEM
