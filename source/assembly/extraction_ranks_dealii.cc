@@ -9,7 +9,9 @@
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <numeric>
 
 namespace PatchFEM::internal
 {
@@ -18,7 +20,8 @@ namespace PatchFEM::internal
     /**
      * The work of extract_element_tables() on one of several ranks. Cells are read once, into slots (RankDofs), and
      * what follows concerns the few unknowns at the borders of ranks, but for two passes over the slots of own cells:
-     * one to number nodes and one to find the cells that others need.
+     * one to number nodes and one to find the cells that others need. Where unknowns of nodes come in blocks, as deal.II
+     * numbers those of an FESystem on vertices, these have one slot of 4 bytes for each node.
      */
     template <int dim>
     class RankExtraction
@@ -46,7 +49,11 @@ namespace PatchFEM::internal
         ranks.together([&] {
           for (unsigned int b = 0; b < tables.batches.size(); ++b)
             read_cells(b);
-          number_owned_nodes();
+          if (!read_slots(true) || !number_owned_blocks())
+          {
+            read_slots(false);
+            number_owned_nodes();
+          }
           read_faces();
         });
         check_faces();
@@ -102,7 +109,11 @@ namespace PatchFEM::internal
       const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
       bool                         points_are_nodes = false;
 
-      std::vector<std::vector<int>> slots;           ///< [batch]: [own cell][shape][component]
+      /// Given components of a node's unknowns: all, or 1 where slots of the others follow that of the first.
+      int n_given = 1;
+      int unknowns_per_slot() const { return n_components / n_given; }
+
+      std::vector<std::vector<int>> slots;           ///< [batch]: [own cell][shape][given component]
       std::vector<int>              unknown_of_slot; ///< in the tables, or -1
 
       /// Cells of other ranks: [batch]: [cell][shape] slots of nodes' first unknowns, [cell][geometry][dim] positions.
@@ -190,34 +201,88 @@ namespace PatchFEM::internal
           batch.material_ids[i] = static_cast<int>(cell.material_id());
           batch.active_index[i] = static_cast<int>(cell.active_cell_index());
         });
-        slots[b] = slots_of(b, places);
       }
 
-      /** [cell][shape][component] of cells of the element of batch @p b. */
-      std::vector<int> slots_of(const int b, const std::vector<Place> &places)
+      /** Of own cells, those of nodes if unknowns come @p in_blocks; false if they do not. */
+      bool read_slots(const bool in_blocks)
+      {
+        n_given     = in_blocks ? 1 : n_components;
+        bool result = true;
+        for (unsigned int b = 0; b < tables.batches.size() && result; ++b)
+          result = read_slots(b, own_cells(b), slots[b]);
+        return result;
+      }
+
+      /** @p result becomes [cell][shape][given component] of cells of the element of batch @p b; false if it cannot. */
+      bool read_slots(const int b, const std::vector<Place> &places, std::vector<int> &result)
       {
         const std::vector<unsigned int>                        &local = local_dofs[b];
-        std::vector<int>                                        result(places.size() * local.size());
+        const int                                               step  = unknowns_per_slot();
         std::vector<std::vector<std::pair<std::size_t, Index>>> foreign(max_threads());
+        std::atomic<bool>                                       follow{true};
+        result.resize(places.size() * local.size() / step);
         on_all_threads([&](const int thread, const int n_threads) {
           std::vector<Index> indices(local.size());
-          for (std::size_t i = places.size() * thread / n_threads; i < places.size() * (thread + 1) / n_threads; ++i)
+          for (std::size_t i = places.size() * thread / n_threads;
+               i < places.size() * (thread + 1) / n_threads && follow; ++i)
           {
             cell_at(places[i]).get_dof_indices(indices);
-            for (std::size_t k = 0; k < local.size(); ++k)
+            for (std::size_t k = 0; k < local.size(); k += step)
             {
-              const std::size_t place = i * local.size() + k;
+              const std::size_t place = (i * local.size() + k) / step;
               const Index       dof   = indices[local[k]];
-              result[place]           = dofs.owned_slot(dof);
-              if (result[place] < 0)
+              const int         slot  = dofs.owned_slot(dof);
+              result[place]           = slot;
+              if (slot < 0)
                 foreign[thread].emplace_back(place, dof);
+              bool here =
+                  step == 1 || slot < 0 || (slot % step == 0 && dofs.owned_slot(dof + step - 1) == slot + step - 1);
+              for (int c = 1; c < step; ++c)
+                here = here && indices[local[k + c]] == dof + c;
+              if (!here)
+                follow = false;
             }
           }
         });
+        if (!follow)
+          return false;
         for (const auto &of_thread : foreign)
           for (const auto &[place, dof] : of_thread)
+          {
             result[place] = dofs.slot(dof);
-        return result;
+            for (int c = 1; c < step; ++c)
+              if (dofs.slot(dof + c) != result[place] + c)
+                follow = false;
+          }
+        return follow;
+      }
+
+      /** Calls @p function(k, slot) for each of an own cell's unknowns k, [shape][component]. */
+      template <typename Function>
+      void visit_slots(const int b, const std::size_t cell, const Function &function) const
+      {
+        const int        step = unknowns_per_slot(), n = static_cast<int>(local_dofs[b].size()) / step;
+        const int *const given = slots[b].data() + cell * n;
+        for (int i = 0; i < n; ++i)
+          for (int c = 0; c < step; ++c)
+            function(i * step + c, given[i] + c);
+      }
+
+      /** Nodes are numbered as their slots are: then unknowns are slots. False if an owned one has no own cell, or a part. */
+      bool number_owned_blocks()
+      {
+        const int         n = dofs.n_owned(), n_nodes = n / n_components;
+        std::vector<char> met(n_nodes, 0);
+        for (const std::vector<int> &of_batch : slots)
+          for (const int slot : of_batch)
+            if (slot < n)
+              met[slot / n_components] = 1;
+        if (n_nodes * n_components != n || std::find(met.begin(), met.end(), 0) != met.end())
+          return false;
+        unknown_of_slot.resize(n);
+        std::iota(unknown_of_slot.begin(), unknown_of_slot.end(), 0);
+        name_owned(n_nodes);
+        return true;
       }
 
       /** Nodes of which this rank has the first unknown, in the order of these. */
@@ -243,7 +308,7 @@ namespace PatchFEM::internal
           const auto places = places_of([](const Accessor &cell) { return cell.is_ghost(); });
           for (unsigned int b = 0; b < tables.batches.size(); ++b)
           {
-            of_ghosts.push_back(slots_of(b, places[fe_of_batch[b]]));
+            read_slots(b, places[fe_of_batch[b]], of_ghosts.emplace_back());
             meet(of_ghosts.back());
           }
         }
@@ -273,10 +338,15 @@ namespace PatchFEM::internal
             claim(nodes);
         require(fits, "The ", n, " degrees of freedom of one process do not form ", n_nodes, " nodes of ", n_components,
                 " unknowns: use one numbering without gaps for all components.");
+        name_owned(n_nodes);
+      }
 
+      /** deal.II's indices of the unknowns of owned nodes. */
+      void name_owned(const int n_nodes)
+      {
         tables.ranks.n_owned_nodes = n_nodes;
-        tables.dof_indices.resize(n);
-        parallel_for(n, [&](const std::int64_t slot) {
+        tables.dof_indices.resize(dofs.n_owned());
+        parallel_for(dofs.n_owned(), [&](const std::int64_t slot) {
           tables.dof_indices[unknown_of_slot[slot]] = dofs.dof(static_cast<int>(slot));
         });
       }
@@ -328,6 +398,11 @@ namespace PatchFEM::internal
       /** A cell goes to the owners of its nodes and of the masters of its unknowns. */
       void choose_copies()
       {
+        // Slots of cells that others may need: most cells have none of them. In blocks those of nodes stand for all.
+        std::vector<char> concerns(n_cell_slots, 0);
+        for (int slot = 0; slot < n_cell_slots; ++slot)
+          if (slot >= dofs.n_owned() || lines.line(slot) >= 0)
+            concerns[slot - slot % unknowns_per_slot()] = 1;
         std::map<int, RankTables::Copies> copies;
         std::vector<int>                  owners;
         const auto                        meet = [&](const int slot) {
@@ -335,19 +410,20 @@ namespace PatchFEM::internal
             owners.push_back(dofs.owner(slot));
         };
         for (unsigned int b = 0; b < slots.size(); ++b)
-        {
-          const std::size_t n = local_dofs[b].size();
           for (int cell = 0; cell < tables.batches[b].n_cells; ++cell)
           {
+            const int  n     = n_shape(b) * n_given;
+            const auto given = slots[b].begin() + std::ptrdiff_t(cell) * n;
+            if (std::none_of(given, given + n, [&](const int slot) { return concerns[slot]; }))
+              continue;
             owners.clear();
-            for (std::size_t k = cell * n; k < (cell + 1) * n; ++k)
-            {
-              meet(slots[b][k]);
-              const int line = lines.line(slots[b][k]);
+            visit_slots(b, cell, [&](int, const int slot) {
+              meet(slot);
+              const int line = lines.line(slot);
               if (line >= 0)
                 for (std::int64_t m = lines.offsets[line]; m < lines.offsets[line + 1]; ++m)
                   meet(lines.entries[m].first);
-            }
+            });
             if (owners.size() > 1)
             {
               std::sort(owners.begin(), owners.end());
@@ -360,7 +436,6 @@ namespace PatchFEM::internal
               of_rank.cells[b].push_back(cell);
             }
           }
-        }
         for (auto &[rank, of_rank] : copies)
         {
           of_rank.rank = rank;
@@ -398,23 +473,25 @@ namespace PatchFEM::internal
       {
         Writer              writer;
         std::vector<double> positions;
+        std::vector<int>    of_cell;
         for (unsigned int b = 0; b < slots.size(); ++b)
         {
           const CellTable &batch = tables.batches[b];
+          const int        n     = static_cast<int>(local_dofs[b].size());
           writer.put(static_cast<int>(copies.cells[b].size()));
           positions.resize(n_geometry(b) * dim);
+          of_cell.resize(n);
           for (const int cell : copies.cells[b])
           {
-            const int *const of_cell = slots[b].data() + cell * local_dofs[b].size();
-            const int        n       = static_cast<int>(local_dofs[b].size());
+            visit_slots(b, cell, [&](const int k, const int slot) { of_cell[k] = slot; });
             writer.put(batch.material_ids[cell]);
             writer.put(batch.active_index[cell]);
             write_positions(b, cell, positions.data());
             writer.put(positions.data(), positions.size());
             for (int k = 0; k < n; k += n_components)
               writer.put(dofs.dof(of_cell[k]));
-            writer.put(
-                static_cast<int>(std::count_if(of_cell, of_cell + n, [&](const int s) { return lines.line(s) >= 0; })));
+            writer.put(static_cast<int>(
+                std::count_if(of_cell.begin(), of_cell.end(), [&](const int s) { return lines.line(s) >= 0; })));
             for (int k = 0; k < n; ++k)
             {
               const int line = lines.line(of_cell[k]);
@@ -502,7 +579,7 @@ namespace PatchFEM::internal
             need(lines.entries[m].first);
         };
         for (const std::vector<int> &of_batch : slots)
-          for (std::size_t i = 0; i < of_batch.size(); i += n_components)
+          for (std::size_t i = 0; i < of_batch.size(); i += n_given)
             need(of_batch[i]);
         for (const std::vector<int> &of_batch : received_nodes)
           for (const int slot : of_batch)
@@ -554,10 +631,10 @@ namespace PatchFEM::internal
                                     unknown_of_slot[slot] % n_components;
           }
           for (const std::vector<int> &of_batch : slots)
-            for (std::size_t i = 0; i < of_batch.size(); i += n_components)
+            for (std::size_t i = 0; i < of_batch.size(); i += n_given)
               if (of_batch[i] >= n_owned)
                 for (int c = 1; c < n_components; ++c)
-                  unknown_of_slot[of_batch[i + c]] = unknown_of_slot[of_batch[i]] + c;
+                  unknown_of_slot[n_given == 1 ? of_batch[i] + c : of_batch[i + c]] = unknown_of_slot[of_batch[i]] + c;
         });
       }
 
@@ -566,11 +643,10 @@ namespace PatchFEM::internal
         for (unsigned int b = 0; b < slots.size(); ++b)
         {
           std::vector<int> &nodes = tables.batches[b].nodes;
-          const std::size_t n_own = slots[b].size() / n_components;
+          const std::size_t n_own = slots[b].size() / n_given;
           nodes.resize(n_own + received_nodes[b].size());
-          parallel_for(n_own, [&](const std::int64_t i) {
-            nodes[i] = unknown_of_slot[slots[b][i * n_components]] / n_components;
-          });
+          parallel_for(n_own,
+                       [&](const std::int64_t i) { nodes[i] = unknown_of_slot[slots[b][i * n_given]] / n_components; });
           for (std::size_t i = 0; i < received_nodes[b].size(); ++i)
             nodes[n_own + i] = unknown_of_slot[received_nodes[b][i]] / n_components;
         }
@@ -641,18 +717,26 @@ namespace PatchFEM::internal
             std::vector<double> positions(n * dim);
             for (std::int64_t cell = begin; cell < end; ++cell)
             {
+              const int *const nodes = batch.nodes.data() + cell * batch.reference.n_shape;
+              if (cell < n_own && points_are_nodes) // as below, without a copy between
+              {
+                const Accessor accessor = cell_at(own_cells(b)[cell]);
+                for (int g = 0; g < n; ++g)
+                  for (int d = 0; d < dim; ++d)
+                    tables.points[std::size_t(nodes[g]) * dim + d] = accessor.vertex(g)[d];
+                continue;
+              }
               if (cell < n_own)
                 write_positions(b, static_cast<int>(cell), positions.data());
               else
                 std::copy_n(received_points[b].data() + (cell - n_own) * n * dim, n * dim, positions.data());
               for (int g = 0; g < n; ++g)
               {
-                const int   node  = batch.nodes[cell * batch.reference.n_shape + g];
                 std::size_t point = first_point + cell * n + g;
                 if (points_are_nodes)
-                  point = node;
+                  point = nodes[g];
                 else if (mapping_of_cells == nullptr)
-                  point = point_of_node[node];
+                  point = point_of_node[nodes[g]];
                 if (!points_are_nodes)
                   batch.geometry[cell * n + g] = static_cast<int>(point);
                 std::copy_n(positions.data() + g * dim, dim, tables.points.data() + point * dim);
