@@ -217,12 +217,12 @@ namespace synthetic
     const double z = n == 2 ? std::sqrt(1. / 3.) : n == 3 ? std::sqrt(0.6) : std::sqrt((3. + 2. * a) / 7.);
     const double w = n == 2 ? 0.5 : n == 3 ? 5. / 18. : (18. - std::sqrt(30.)) / 72.;
 
-    std::vector<std::array<double, 2>> rule{{0.5 - z / 2., w}, {0.5 + z / 2., w}};
+    std::vector<std::array<double, 2>> rule{{{0.5 - z / 2., w}}, {{0.5 + z / 2., w}}};
     if (n == 3)
-      rule.push_back({0.5, 4. / 9.});
+      rule.push_back({{0.5, 4. / 9.}});
     if (n == 4)
       for (const double sign : {-1., 1.})
-        rule.push_back({0.5 + sign * std::sqrt((3. - 2. * a) / 7.) / 2., 0.5 - w});
+        rule.push_back({{0.5 + sign * std::sqrt((3. - 2. * a) / 7.) / 2., 0.5 - w}});
     return rule;
   }
 
@@ -236,7 +236,7 @@ namespace synthetic
         slope = (slope * (degree * x - m) + value * degree) / (k - m);
         value *= (degree * x - m) / (k - m);
       }
-    return {value, slope};
+    return {{value, slope}};
   }
 
   /** Quadrilateral or hexahedron of degrees 1 to 3 with degree + 1 Gauss points a direction; nodes line by line. */
@@ -395,7 +395,7 @@ namespace synthetic
             }
             for (int v = 0; v < n; ++v)
             {
-              g[v] = {0., 0., 0.};
+              g[v] = {{0., 0., 0.}};
               for (int a = 0; a < dim; ++a)
                 for (int b = 0; b < dim; ++b)
                   g[v][a] += inverse[b][a] / det * r.shape_gradients[(q * n + v) * dim + b];

@@ -45,7 +45,7 @@ namespace PatchFEM
         require(METIS_MeshToDual(&n_cells, &n_points, offsets.data(), nodes.data(), &of_side, &base, &starts,
                                  &neighbours) == METIS_OK,
                 "METIS could not find the neighbours of the cells of the mesh; use another strategy of assembly.");
-        MetisGraph result{{starts, starts + n_cells + 1}, {neighbours, neighbours + starts[n_cells]}};
+        MetisGraph result{{starts, starts + n_cells + 1}, {neighbours, neighbours + starts[n_cells]}, {}};
         METIS_Free(starts);
         METIS_Free(neighbours);
         return result;

@@ -469,7 +469,9 @@ namespace
       assembler.set_body_load(field(f));
       if (strategy == "patches" && tables.batches[0].reference.n_shape == 1 << dim &&
           backend.kind() == BackendKind::cuda)
+      {
         EXPECT_EQ(assembler.kernel_names()[0], "patches (multilinear cubes, pairs of nodes)");
+      }
       space.initialize_matrix(matrix);
       rhs = Vector<Number>(backend, std::vector<Number>(tables.n_nodes, std::numeric_limits<Number>::quiet_NaN()));
       assembler.assemble(matrix, rhs);

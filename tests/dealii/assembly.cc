@@ -144,7 +144,7 @@ namespace
     for (const char *form : forms)
       for (const int dim : {2, 3})
       {
-        const bool vector = Problem{form}.is_vector();
+        const bool vector = Problem::is_vector(form);
         for (int degree = 1; degree <= (dim == 2 ? 4 : 3); ++degree)
         {
           runs.push_back({{form, dim, "adaptive_cube", degree, 1, "dirichlet"}});

@@ -31,7 +31,8 @@ namespace AssemblyProblems
     const char *coefficients = "constant"; ///< constant, material, cell, points
     bool        boundary_terms = false;
 
-    bool is_vector() const { return std::string(form) == "elasticity" || std::string(form) == "mean_dilatation"; }
+    static bool is_vector(const std::string &form) { return form == "elasticity" || form == "mean_dilatation"; }
+    bool        is_vector() const { return is_vector(form); }
 
     std::string name() const
     {

@@ -691,7 +691,9 @@ namespace
       space.copy_to(x, again);
       for (const Index dof : dof_handler.locally_owned_dofs())
         if (changed.is_constrained(dof) && changed.get_constraint_entries(dof)->empty())
+        {
           EXPECT_EQ(again(dof), 7. + double(dof));
+        }
     }
   }
 } // namespace
