@@ -657,7 +657,7 @@ namespace PatchFEM::internal
       {
         std::vector<std::pair<int, int>> all; // unknown, line
         for (int slot = 0; slot < n_cell_slots; ++slot)
-          if (lines.line(slot) >= 0)
+          if (lines.line(slot) >= 0 && unknown_of_slot[slot] >= 0) // ghost cells may have brought others
             all.emplace_back(unknown_of_slot[slot], lines.line(slot));
         for (const ReceivedLine &received : received_lines)
           all.emplace_back(unknown_of_slot[received.first_slot] + received.component, received.line);
