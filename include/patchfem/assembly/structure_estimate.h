@@ -34,7 +34,7 @@ namespace PatchFEM
     double places_bytes(const Patches::AdditionalData &data) const;
     double pair_places_bytes() const; ///< of all pairs alone, and of diagonals
 
-    double n_cells_of_patches(const Patches::AdditionalData &data) const;
+    double n_cells_of_patches(const Patches::AdditionalData &data) const;     ///< as often as they are in a patch
     int    place_width() const { return pattern.longest_row <= 256 ? 1 : 2; } ///< bytes
 
     /** Each batch has its plan, over all rows. */
