@@ -100,6 +100,8 @@ namespace PatchFEM
   template <int dim>
   void check_degrees_of_periodic_cells(const dealii::DoFHandler<dim> &dof_handler)
   {
+    if (dof_handler.get_triangulation().get_periodic_face_map().empty())
+      return;
     for (const auto &cell : dof_handler.active_cell_iterators())
       for (const unsigned int f : cell->face_indices())
         if (cell->has_periodic_neighbor(f))

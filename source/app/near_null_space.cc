@@ -78,14 +78,31 @@ namespace PatchFEM
       return sets;
     }
 
+    /** The coarse cell of one cell after another, most of which have the same parent as the one before. */
     template <int dim>
-    unsigned int coarse_index(const CellIterator<dim> &cell)
+    class CoarseIndex
     {
-      typename dealii::Triangulation<dim>::cell_iterator ancestor = cell;
-      while (ancestor->level() > 0)
-        ancestor = ancestor->parent();
-      return ancestor->index();
-    }
+    public:
+      unsigned int operator()(const CellIterator<dim> &cell)
+      {
+        if (cell->level() == 0)
+          return cell->index();
+        if (cell->level() != level || cell->parent_index() != parent)
+        {
+          level                                                       = cell->level();
+          parent                                                      = cell->parent_index();
+          typename dealii::Triangulation<dim>::cell_iterator ancestor = cell->parent();
+          while (ancestor->level() > 0)
+            ancestor = ancestor->parent();
+          index = ancestor->index();
+        }
+        return index;
+      }
+
+    private:
+      int          level = 0, parent = -1; ///< of the last cell, and of its parent
+      unsigned int index = 0;              ///< its coarse cell
+    };
 
     /**
      * Connected parts of the mesh, as @p sets of coarse cells tell of this rank and ghost cells of the others. A part is
@@ -109,10 +126,16 @@ namespace PatchFEM
             least[c] = least[sets.find_set(c)];
         } while (hear_of_ghosts(dof_handler));
 
-        std::set<Id> here;
+        std::set<Id>     here;
+        CoarseIndex<dim> coarse_index;
+        unsigned int     last = dealii::numbers::invalid_unsigned_int;
         for (const auto &cell : dof_handler.active_cell_iterators())
           if (cell->is_locally_owned())
-            here.insert(least[coarse_index<dim>(cell)]);
+            if (const unsigned int coarse = coarse_index(cell); coarse != last)
+            {
+              here.insert(least[coarse]);
+              last = coarse;
+            }
         std::set<Id> all;
         for (const auto &ids_of_rank : dealii::Utilities::MPI::all_gather(triangulation.get_communicator(),
                                                                           std::vector<Id>(here.begin(), here.end())))
@@ -156,11 +179,12 @@ namespace PatchFEM
             dynamic_cast<const dealii::parallel::DistributedTriangulationBase<dim> *>(&dof_handler.get_triangulation());
         if (distributed == nullptr) // each rank has all cells
           return false;
-        int lower = 0;
+        int              lower = 0;
+        CoarseIndex<dim> sent, received;
         dealii::GridTools::exchange_cell_data_to_ghosts<Id, dealii::DoFHandler<dim>>(
-            dof_handler, [&](const auto &cell) { return least[coarse_index<dim>(cell)]; },
+            dof_handler, [&](const auto &cell) { return least[sent(cell)]; },
             [&](const auto &cell, const Id id) {
-              Id &here = least[coarse_index<dim>(cell)];
+              Id &here = least[received(cell)];
               lower    = std::max(lower, int(id < here));
               here     = std::min(id, here);
             });
@@ -277,15 +301,18 @@ namespace PatchFEM
     std::unordered_map<dealii::types::global_dof_index, ModeRow> places; // the modes at unknowns of the boundary
     std::vector<ModeRow>                                         rows;
     CellUnknowns<dim>                                            unknowns(discretisation);
+    CoarseIndex<dim>                                             coarse_index;
     std::vector<char>                                            is_definite(triangulation.n_cells(0), 0);
 
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (cell->is_locally_owned())
       {
-        const unsigned int coarse = coarse_index<dim>(cell);
+        const unsigned int coarse = coarse_index(cell);
         if (!is_definite[coarse])
           is_definite[coarse] = physics.is_definite_inside(cell->center(), cell->material_id());
 
+        if (!cell->at_boundary()) // which it knows of its neighbours, without its faces
+          continue;
         bool has_essential_face = false;
         for (const auto &face : cell->face_iterators())
           if (face->at_boundary())
@@ -355,10 +382,13 @@ namespace PatchFEM
       }
     }
 
+    if (std::all_of(combinations.begin(), combinations.end(), [](const auto &of_part) { return of_part.empty(); }))
+      return {};
+
     for (const auto &cell : dof_handler.active_cell_iterators())
       if (!cell->is_artificial())
       {
-        const unsigned int part = parts(coarse_index<dim>(cell));
+        const unsigned int part = parts(coarse_index(cell));
         if (combinations[part].empty())
           continue;
         unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
