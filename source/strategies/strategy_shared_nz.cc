@@ -55,63 +55,61 @@ namespace PatchFEM
         return result;
       }
 
-      /** All rows in about @p n_parts. METIS sees a stretch of the space-filling curve at a time, which is faster. */
-      std::vector<Rows> divide_all(const double n_parts)
-      {
-        const std::size_t n_stretches = static_cast<std::size_t>(std::ceil(n_parts / parts_of_stretch));
-        std::vector<Rows> result;
-        for (std::size_t s = 0; s < n_stretches; ++s)
-        {
-          const Rows stretch(rows.begin() + std::ptrdiff_t(rows.size() * s / n_stretches),
-                             rows.begin() + std::ptrdiff_t(rows.size() * (s + 1) / n_stretches));
-          const auto more =
-              graph_of(stretch).divide(stretch, static_cast<idx_t>(std::ceil(n_parts / double(n_stretches))));
-          result.insert(result.end(), more.begin(), more.end());
-        }
-        return result;
-      }
+      int n_cells_of(const Rows &part) const { return static_cast<int>(cells_of(mesh, part).size()); }
 
-      bool fits(const Rows &part) const { return static_cast<int>(cells_of(mesh, part).size()) <= mesh.most_cells; }
-
-      /** Cuts into more and more parts until at most a tenth of them has too many cells, and then those in two. */
+      /**
+       * METIS sees a stretch of the space-filling curve at a time, which is faster, and cuts it into more and more parts
+       * until at most a tenth of them has too many cells; these are cut in two. The next stretch begins with as many parts
+       * to a row.
+       */
       std::vector<Rows> parts()
       {
         const double n = static_cast<double>(rows.size()), most = mesh.most_cells,
                      n_cells = static_cast<double>(std::count(mesh.buffered.begin(), mesh.buffered.end(), 0));
         // At first as for cubes of nodes that have one more layer of cells than of nodes, n_cells / n to a node.
-        const double      inner = 1. - std::pow(std::min(n_cells / n / most, 0.25), 1. / mesh.dim);
-        const double      first = n_cells / most / std::pow(inner, mesh.dim);
-        std::vector<Rows> result;
-        for (double n_parts = std::max({1., first, mesh.rows_per_part > 0 ? n / mesh.rows_per_part : 0.});;)
+        const double inner       = 1. - std::pow(std::min(n_cells / n / most, 0.25), 1. / mesh.dim);
+        const double fewest      = mesh.rows_per_part > 0 ? n / mesh.rows_per_part : 1.;
+        double       n_parts     = std::min(n, std::ceil(std::max(fewest, n_cells / most / std::pow(inner, mesh.dim))));
+        const auto   n_stretches = static_cast<std::size_t>(std::ceil(n_parts / parts_of_stretch));
+        std::vector<Rows> result, large;
+        for (std::size_t s = 0; s < n_stretches; ++s)
         {
-          n_parts = std::min(n, std::ceil(n_parts));
-          result  = divide_all(n_parts);
-          std::vector<int> sizes(result.size());
-          PatchFEM::parallel_for(sizes.size(), [&](const std::int64_t p) {
-            sizes[p] = static_cast<int>(cells_of(mesh, result[p]).size());
-          });
-          const auto too_large = std::count_if(sizes.begin(), sizes.end(), [&](const int size) { return size > most; });
-          if (n_parts == n || 10. * too_large <= double(sizes.size()))
-            break;
-          // Where most parts fit they have 0.85 of the cells on average.
-          const double mean = std::accumulate(sizes.begin(), sizes.end(), 0.) / double(sizes.size());
-          n_parts *= std::max(1.1, mean / (0.85 * most));
-        }
-        for (std::size_t p = 0; p < result.size();)
-          if (fits(result[p]))
-            ++p;
-          else
+          const Rows   stretch(rows.begin() + std::ptrdiff_t(rows.size() * s / n_stretches),
+                               rows.begin() + std::ptrdiff_t(rows.size() * (s + 1) / n_stretches));
+          const double share = double(stretch.size()) / n;
+          MetisGraph   graph = graph_of(stretch);
+          for (bool fits = false; !fits;)
           {
-            const Rows        whole  = result[p];
-            std::vector<Rows> halves = graph_of(whole).divide(whole, 2);
-            if (halves.size() < 2)
-            {
-              const auto middle = whole.begin() + std::ptrdiff_t(whole.size() / 2);
-              halves            = {Rows(whole.begin(), middle), Rows(middle, whole.end())};
-            }
-            result[p] = halves[0];
-            result.push_back(halves[1]);
+            const double      n_here = std::min(double(stretch.size()), std::ceil(n_parts * share));
+            std::vector<Rows> parts  = graph.divide(stretch, static_cast<idx_t>(n_here));
+            std::vector<int>  sizes(parts.size());
+            parallel_for(sizes.size(), [&](const std::int64_t p) { sizes[p] = n_cells_of(parts[p]); });
+            const auto too_large =
+                std::count_if(sizes.begin(), sizes.end(), [&](const int size) { return size > most; });
+            fits = n_here == double(stretch.size()) || 10. * too_large <= double(sizes.size());
+            for (std::size_t p = 0; fits && p < parts.size(); ++p)
+              (sizes[p] > most ? large : result).push_back(std::move(parts[p]));
+            // Where most parts fit they have 0.85 of the cells on average.
+            const double filled = std::accumulate(sizes.begin(), sizes.end(), 0.) / double(sizes.size()) / most;
+            if (!fits)
+              n_parts = n_here / share * std::max(1.1, filled / 0.85);
+            else if (filled < 0.75)
+              n_parts = std::max(fewest, n_here / share * filled / 0.85);
           }
+        }
+        while (!large.empty())
+        {
+          const Rows whole = std::move(large.back());
+          large.pop_back();
+          std::vector<Rows> halves = graph_of(whole).divide(whole, 2);
+          if (halves.size() < 2)
+          {
+            const auto middle = whole.begin() + std::ptrdiff_t(whole.size() / 2);
+            halves            = {Rows(whole.begin(), middle), Rows(middle, whole.end())};
+          }
+          for (Rows &half : halves)
+            (n_cells_of(half) > most ? large : result).push_back(std::move(half));
+        }
         return result;
       }
     };
