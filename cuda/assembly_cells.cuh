@@ -163,10 +163,7 @@ namespace PatchFEM::kernels
     {
       add_all(blockDim.x / 32);
       if (body.with_matrix() && body.a.patches.places.upper())
-      {
-        __syncthreads();
-        body.mirror(patch, threadIdx.x, blockDim.x, scratch);
-      }
+        body.mirror(patch, threadIdx.x, blockDim.x, scratch, [] { __syncthreads(); });
     }
 
     __device__ void add_all(const int n_warps) const

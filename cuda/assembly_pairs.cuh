@@ -2,6 +2,7 @@
 #pragma once
 
 #include "assembly_cells.cuh"
+#include "loads.cuh"
 
 #include <patchfem/kernels/cube_pairs.h>
 
@@ -48,7 +49,7 @@ namespace PatchFEM::kernels
   };
 
   /**
-   * Barycentric simplices, data that do not vary inside cells. With e_i = x_i - x_0 the gradients are c_i / det, where
+   * Barycentric simplices, coefficients that do not vary inside cells. With e_i = x_i - x_0 the gradients are c_i / det, where
    * c_i are the cofactors of (e_1, ..., e_dim) and c_0 = -(c_1 + ... + c_dim).
    */
   template <typename Form_, typename Number_, int bits>
@@ -58,9 +59,10 @@ namespace PatchFEM::kernels
     using Number = Number_;
 
     static constexpr int dim = Form::dimension, n = dim + 1, pair_bits = bits, lanes = 1;
-    /// Three blocks at once, with 384 rows of tetrahedra in each. On an H200 four with fewer rows or registers were
-    /// slower, and so were more rows, which leave little to the first level of cache.
-    static constexpr int n_threads = 256, residency = 3;
+    /// Three blocks at once, with 384 rows of tetrahedra in each, for which 196 of 228 KB of fast memory do, so that the
+    /// first level of cache has 60. On an H200 416 rows, which leave it 28, took a sixth longer, and four blocks with
+    /// fewer rows or registers were slower, too.
+    static constexpr int n_threads = 256, residency = 3, for_cache = 11 << 10;
 
     /** Of the reference cell, and the share of it that a node has of a load. */
     static constexpr double volume = dim == 2 ? 1. / 2. : 1. / 6., share = volume / n;
@@ -102,12 +104,11 @@ namespace PatchFEM::kernels
     static __device__ void integrate(const Cells &cells, const Number (&x)[n][dim], const int local, Out &out)
     {
       Number       c[n][dim];
-      const Number det = cofactors(x, c), load = det * cells.load(local, 0);
-      for (int i = 0; i < n; ++i)
-        out.load[i] = load;
+      const Number det = cofactors(x, c);
+      sum_loads(cells, det, local, out);
       if (!cells.body.with_matrix())
         return;
-      const Number one_over_det = Number(1) / det;
+      const Number one_over_det = quotient(Number(1), det);
       if constexpr (moment_kind_of<Form> == MomentKind::inner_product)
       {
         const Number scale = one_over_det * cells.factor(local, 0);
@@ -136,6 +137,30 @@ namespace PatchFEM::kernels
                 det * Number(volume) * Form::matrix(coefficients, shape[i], shape[j])(0, 0);
       }
     }
+
+  private:
+    template <typename Cells>
+    static __device__ void sum_loads(const Cells &cells, const Number det, const int local, Out &out)
+    {
+      const AssemblyArguments<Number> &a = cells.body.a;
+      if (a.load.varies_inside_cells())
+      {
+        const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
+        for (int i = 0; i < n; ++i)
+          out.load[i] = Number(0);
+        for (int q = 0; q < r.n_quadrature; ++q)
+        {
+          const Number load =
+              det * static_cast<Number>(r.weights[q]) * a.load.at(a.batches, a.computed_batch, local, q)[0];
+          for (int i = 0; i < n; ++i)
+            out.load[i] += load * static_cast<Number>(r.shape_values[q * n + i]);
+        }
+        return;
+      }
+      const Number load = det * cells.load(local, 0);
+      for (int i = 0; i < n; ++i)
+        out.load[i] = load;
+    }
   };
 
   /**
@@ -150,7 +175,7 @@ namespace PatchFEM::kernels
     using Number = Number_;
 
     static constexpr int    dim = Form::dimension, n = 1 << dim, pair_bits = bits, lanes = dim == 3 ? 2 : 1;
-    static constexpr int    n_threads = dim == 2 ? 192 : 256, residency = dim == 2 ? 3 : 2;
+    static constexpr int    n_threads = dim == 2 ? 192 : 256, residency = dim == 2 ? 3 : 2, for_cache = 0;
     static constexpr double volume = 1., share = 1.; // CubePairs has the weights
 
     using Out = PairEntries<n, lanes, Number>;
@@ -216,6 +241,7 @@ namespace PatchFEM::kernels
 
     static constexpr int          dim = Pairs::dim, n = Pairs::n, n_pairs = n * (n - 1) / 2;
     static constexpr int          n_threads = Pairs::n_threads, residency = Pairs::residency;
+    static constexpr std::size_t  for_cache = Pairs::for_cache; ///< bytes of a block's share that are better as cache
     static constexpr int          lanes = Pairs::lanes, a_warp = 32 / lanes, n_own = n_pairs / lanes; ///< a_warp: cells
     static constexpr bool         overlaps = false;
     static constexpr unsigned int foreign  = 1u << 31; ///< in place of a row or a block
@@ -432,10 +458,11 @@ namespace PatchFEM::kernels
     __device__ void run() const
     {
       add_all();
+      if (threadIdx.x == 0)
+        prefetch(patch + residency * n_multiprocessors());
       if (!body.with_matrix())
         return;
-      __syncthreads();
-      body.mirror(patch, threadIdx.x, blockDim.x, scratch);
+      body.mirror(patch, threadIdx.x, blockDim.x, scratch, [] { __syncthreads(); });
       __syncthreads();
       sum_diagonals();
     }
@@ -472,6 +499,36 @@ namespace PatchFEM::kernels
       }
     }
 
+    /** Of the device, or a few more. */
+    static __device__ int n_multiprocessors()
+    {
+      int result;
+      asm("mov.u32 %0, %%nsmid;" : "=r"(result));
+      return result;
+    }
+
+    /** Lets what is read of far memory for patch @p later alone come into the second level of cache; by one thread. */
+    __device__ void prefetch(const int later) const
+    {
+      const PatchesView &p = body.a.patches;
+      if (later >= body.a.end_patch)
+        return;
+      // What lies on both sides of a multiple of 16 bytes belongs to the patches beside it, too.
+      const auto list = [](const void *data, const std::int64_t begin, const std::int64_t end, const int size) {
+        const std::int64_t first = begin * size / 16 * 16, last = end * size / 16 * 16;
+        if (last > first)
+          loads::prefetch(static_cast<const char *>(data) + first, static_cast<unsigned int>(last - first));
+      };
+      const std::int64_t begin = p.cell_offsets[later], end = p.cell_offsets[later + 1];
+      const int          first = p.first_row(later), end_row = p.end_row(later);
+      list(p.places.view.data, begin * lanes, end * lanes, sizeof(Places));
+      list(p.cells, begin, end, sizeof(int));
+      list(p.places.copies.data, p.places.copy_offsets[later], p.places.copy_offsets[later + 1],
+           2 * p.places.copies.width);
+      list(body.a.batches.points, first, end_row, dim * sizeof(double));
+      list(p.row_offsets, first, end_row, sizeof(std::int64_t));
+    }
+
     /** The rows of a cell add up to zero, and so do these. */
     __device__ void sum_diagonals() const
     {
@@ -498,7 +555,9 @@ namespace PatchFEM::kernels
 
     static PatchRoom room(const KernelRequest &request)
     {
-      return {internal::share_of_memory(request, Cells::residency),
+      const std::size_t share    = internal::share_of_memory(request, Cells::residency);
+      const bool        is_ample = request.concurrent == 0 && share >= 4 * Cells::for_cache;
+      return {share - (is_ample ? Cells::for_cache : 0),
               CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference), // if data vary inside simplices
               Cells::bytes_per_row, Cells::bytes_per_level};
     }
@@ -523,7 +582,7 @@ namespace PatchFEM::kernels
 
     static bool serves(const KernelRequest &r)
     {
-      return r.strategy == "patches" && fits<LinearSimplex<Form::dimension>>(r) && r.points_are_nodes;
+      return r.strategy == "patches" && r.reference.barycentric && r.points_are_nodes && !r.varying;
     }
   };
 

@@ -251,7 +251,7 @@ namespace PatchFEM
       find_size(const Source &source, const int most_rows, const std::size_t worker_bytes, const std::size_t available)
       {
         const int        asked = source.data.rows_per_patch;
-        std::vector<int> sizes{512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 8, 4, 2, 1};
+        std::vector<int> sizes{512, 448, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 8, 4, 2, 1};
         if (asked > 0)
           sizes = {asked};
         return std::any_of(sizes.begin(), sizes.end(), [&](const int rows) {

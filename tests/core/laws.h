@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/kernels/laws.h>
+#include <patchfem/kernels/small_tensor.h>
 
 /** All that a law sees: values of all components, their gradients, and the position. */
 template <int dim, int n_comp>
@@ -41,5 +42,21 @@ struct Exchange
   {
     values[0] = parameters[1];
     values[1] = parameters[0] + u.value[0];
+  }
+};
+
+/** (a, b) -> quotient(a, b). */
+struct Quotient
+{
+  static constexpr int dimension    = 3;
+  static constexpr int n_components = 1;
+  static constexpr int n_parameters = 2;
+  static constexpr int n_values     = 1;
+
+  template <typename Number>
+  static PATCHFEM_INLINE void
+  evaluate(const PatchFEM::FieldPoint<3, 1, Number> &, const Number *parameters, Number *values)
+  {
+    values[0] = PatchFEM::quotient(parameters[0], parameters[1]);
   }
 };

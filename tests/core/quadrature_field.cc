@@ -352,6 +352,37 @@ TEST_P(QuadratureFieldTest, ParametersByCellOrOfAWiderField)
     EXPECT_TRUE(all[0][i] == 0. && all[0][i + 1] == 0. && all[0][i + 4] == 0.) << "beside the two values";
 }
 
+/** Devices divide by steps of Newton: to the last bit or the one before it over the range of normal numbers. */
+TEST_P(QuadratureFieldTest, QuotientsOfAllSizes)
+{
+  const ElementTables tables = synthetic::cube_of_hexahedra(5, 1);
+  const Space         space(backend(), tables);
+  const auto          u = vector_of<double>(space, std::vector<double>(space.n_dofs(), 1.));
+  const int           n = tables.batches[0].n_cells * 8;
+  std::vector<double> parameters(2 * n), expected(n);
+  const auto          hashed = [](const int i) { return 1. + synthetic::hashed(i); };
+  for (int i = 0; i < n; ++i)
+  {
+    const int size        = 2 * (i % 1000) - 1000; // of b
+    parameters[2 * i]     = i < 8 ? 1. : (i % 3 == 0 ? -1. : 1.) * std::ldexp(hashed(2 * i), size / 2);
+    parameters[2 * i + 1] = i < 8 ? (i < 4 ? 0. : 3. * i) : std::ldexp(hashed(2 * i + 1), size);
+    expected[i]           = parameters[2 * i] / parameters[2 * i + 1];
+  }
+  QuadratureField<double> result(space, 1);
+  result.evaluate<Quotient>(u, CoefficientField::at_quadrature_points(2, {parameters}));
+  const std::vector<double> found = result.copy_to_host()[0];
+  for (int i = 0; i < n; ++i)
+    if (parameters[2 * i + 1] == 0.)
+    {
+      EXPECT_FALSE(std::isfinite(found[i])) << "1 / 0";
+    }
+    else
+    {
+      EXPECT_GE(found[i], std::nextafter(expected[i], -HUGE_VAL)) << i;
+      EXPECT_LE(found[i], std::nextafter(expected[i], HUGE_VAL)) << i;
+    }
+}
+
 TEST(QuadratureFieldErrors, NameTheirCause)
 {
   const Backend host("host");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/kernels/patch_views.h>
+#include <patchfem/kernels/small_tensor.h>
 
 // On the host too: indices of loops choose what is done, and must be known when compiling.
 #if defined(__CUDACC__)
@@ -193,7 +194,7 @@ namespace PatchFEM::kernels
             {
               const Number(&a)[2] = J1[q2], (&b)[2] = J2[q1];
               const Number det    = a[0] * b[1] - a[1] * b[0];
-              const Number factor = k(q) * weight / det;
+              const Number factor = quotient(k(q) * weight, det);
               M11[q1]             = factor * (b[0] * b[0] + b[1] * b[1]);
               M22[q1]             = factor * (a[0] * a[0] + a[1] * a[1]);
               M12[q1]             = -(factor * (a[0] * b[0] + a[1] * b[1]));
@@ -207,7 +208,7 @@ namespace PatchFEM::kernels
               cross(c, a, B);
               cross(a, b, C);
               const Number det    = dot(a, A);
-              const Number factor = k(q) * weight / det;
+              const Number factor = quotient(k(q) * weight, det);
               M11[q1]             = factor * dot(A, A);
               M22[q1]             = factor * dot(B, B);
               M33[q1]             = factor * dot(C, C);

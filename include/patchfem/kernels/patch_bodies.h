@@ -82,26 +82,35 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
     PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
 
-    /** Phase 1. */
+    /** Phase 1. What a worker reads is on its way while it clears: for that as much as any patch has, without asking. */
     PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
     {
-      const PatchesView &p     = a.patches;
-      const int          first = p.first_row(patch), n_rows = p.end_row(patch) - first;
-      const std::int64_t first_block = p.row_offsets[first];
-      for (int i = rank; i <= n_rows; i += size)
-        s.start[i] = static_cast<int>(p.row_offsets[first + i] - first_block);
-      const std::int64_t first_level = p.level_offsets[patch];
-      const int          n_levels    = static_cast<int>(p.level_offsets[patch + 1] - first_level);
-      for (int i = rank; i < n_levels; i += size)
-        s.level_ends[i] = p.level_ends[first_level + i];
-      if (p.places.diagonal != nullptr)
-        for (int i = rank; i < n_rows; i += size)
-          s.diagonal[i] = p.places.diagonal[first + i];
-      const int n = static_cast<int>(p.row_offsets[first + n_rows] - first_block) * n_block;
-      for (int i = rank; i < n; i += size)
+      const PatchesView  &p     = a.patches;
+      const int           first = p.first_row(patch), n_rows = p.end_row(patch) - first;
+      const std::int64_t *offsets     = p.row_offsets + first;
+      const std::uint8_t *places      = p.places.diagonal != nullptr ? p.places.diagonal + first : nullptr;
+      const int          *ends        = p.level_ends + p.level_offsets[patch];
+      const int           n_levels    = static_cast<int>(p.level_offsets[patch + 1] - p.level_offsets[patch]);
+      const std::int64_t  first_block = offsets[0];
+      const bool          has_second  = rank + size <= n_rows;
+      const std::int64_t  offset = rank <= n_rows ? offsets[rank] : 0, second = has_second ? offsets[rank + size] : 0;
+      const std::uint8_t  place     = places != nullptr && rank < n_rows ? places[rank] : 0;
+      const int           level_end = rank < n_levels ? ends[rank] : 0;
+      for (int i = rank; i < a.most_blocks * n_block; i += size)
         s.blocks[i] = Number(0);
       for (int i = rank; i < n_rows * n_comp; i += size)
         s.rhs[i] = Number(0);
+      if (rank <= n_rows)
+        s.start[rank] = static_cast<int>(offset - first_block);
+      if (has_second)
+        s.start[rank + size] = static_cast<int>(second - first_block);
+      for (int i = rank + 2 * size; i <= n_rows; i += size)
+        s.start[i] = static_cast<int>(offsets[i] - first_block);
+      for (int i = rank; i < n_levels; i += size)
+        s.level_ends[i] = i == rank ? level_end : ends[i];
+      if (places != nullptr)
+        for (int i = rank; i < n_rows; i += size)
+          s.diagonal[i] = i == rank ? place : places[i];
     }
 
     /** Adds @p value to the block at place @p place of row @p row of the patch. */
@@ -116,15 +125,21 @@ namespace PatchFEM::kernels
         to[c * n_comp + d] += value(c, d);
     }
 
-    /** Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. */
-    PATCHFEM_INLINE void mirror(const int patch, const int rank, const int size, const Scratch &s) const
+    /**
+     * Where one row of a pair sums for both, the other takes what it has; nothing of what is read is written. @p meet()
+     * returns when all sums are there; the first of what is to be copied is on its way before.
+     */
+    template <typename Meet>
+    PATCHFEM_INLINE void
+    mirror(const int patch, const int rank, const int size, const Scratch &s, const Meet &meet) const
     {
       const PlacesView  &p     = a.patches.places;
-      const std::int64_t begin = p.copy_offsets[patch], n = p.copy_offsets[patch + 1] - begin;
+      const std::int64_t begin = p.copy_offsets[patch];
+      const int          n     = static_cast<int>(p.copy_offsets[patch + 1] - begin);
       if (p.copies.width == 2)
-        copy_blocks(static_cast<const Copy<std::uint16_t> *>(p.copies.data) + begin, n, rank, size, s);
+        copy_blocks(static_cast<const Copy<std::uint16_t> *>(p.copies.data) + begin, n, rank, size, s, meet);
       else
-        copy_blocks(static_cast<const Copy<std::uint32_t> *>(p.copies.data) + begin, n, rank, size, s);
+        copy_blocks(static_cast<const Copy<std::uint32_t> *>(p.copies.data) + begin, n, rank, size, s, meet);
     }
 
     template <typename Index>
@@ -133,18 +148,28 @@ namespace PatchFEM::kernels
       Index from, to;
     };
 
-    template <typename Index>
-    PATCHFEM_INLINE void
-    copy_blocks(const Copy<Index> *copies, const std::int64_t n, const int rank, const int size, const Scratch &s) const
+    template <typename Index, typename Meet>
+    PATCHFEM_INLINE void copy_blocks(const Copy<Index> *copies,
+                                     const int          n,
+                                     const int          rank,
+                                     const int          size,
+                                     const Scratch     &s,
+                                     const Meet        &meet) const
     {
-      constexpr int at_once = 8; // reads from far memory that are under way together
-      for (std::int64_t begin = rank; begin < n; begin += at_once * size)
-      {
-        Copy<Index> copy[at_once];
+      constexpr int at_once = 16; // reads from far memory that are under way together
+      Copy<Index>   copy[at_once];
+      const auto    read = [&](const int begin) {
         PATCHFEM_UNROLL
         for (int k = 0; k < at_once; ++k)
           if (begin + k * size < n)
             copy[k] = copies[begin + k * size];
+      };
+      read(rank);
+      meet();
+      for (int begin = rank; begin < n; begin += at_once * size)
+      {
+        if (begin > rank)
+          read(begin);
         PATCHFEM_UNROLL
         for (int k = 0; k < at_once; ++k)
           if (begin + k * size < n)
@@ -249,25 +274,48 @@ namespace PatchFEM::kernels
         const int                        height = A.slice_height;
         if (height == 32 && first % 32 == 0 && size % 32 == 0)
         {
-          const int n_slices = (n_rows + 31) / 32, n_warps = size / 32;
-          const int parts = n_warps > 2 * n_slices ? n_warps / n_slices : 2; // of a slice
+          const int    n_slices = (n_rows + 31) / 32, n_warps = size / 32;
+          const int    parts  = n_warps > 2 * n_slices ? n_warps / n_slices : 2; // of a slice
+          std::int64_t offset = 0, end = 0;                                      // of the next part's slice
+          const auto   look_up = [&](const int part) {
+            if (part >= n_slices * parts)
+              return;
+            offset = A.slice_offsets[first / 32 + part / parts];
+            end    = A.slice_offsets[first / 32 + part / parts + 1];
+          };
+          look_up(rank / 32);
           for (int part = rank / 32; part < n_slices * parts; part += n_warps)
           {
-            const int row = part / parts * 32 + rank % 32;
+            const int row = part / parts * 32 + rank % 32, begin = part % parts;
+            const int width = static_cast<int>((end - offset) / 32);
+            Number   *to    = A.values + (offset + begin * 32) * n_block + rank % 32;
+            look_up(part + n_warps);
             if (row >= n_rows)
               continue;
-            const std::int64_t *offsets = A.slice_offsets + first / 32 + part / parts;
-            const int           width = static_cast<int>((offsets[1] - offsets[0]) / 32), begin = part % parts;
-            const int           length = s.start[row + 1] - s.start[row];
-            const Number       *from   = s.blocks + (s.start[row] + begin) * n_block;
-            Number             *to     = A.values + (offsets[0] + begin * 32) * n_block + rank % 32;
-            const auto          stream = [&](const auto adds) {
-              for (int k = begin; k < width; k += parts, from += parts * n_block, to += parts * 32 * n_block)
-                PATCHFEM_UNROLL
-              for (int e = 0; e < n_block; ++e)
+            const int     length = s.start[row + 1] - s.start[row];
+            const Number *from   = s.blocks + (s.start[row] + begin) * n_block;
+            const auto    stream = [&](const auto adds) {
+              constexpr int at_once = n_comp == 1 ? 4 : 1; // blocks that are on their way together
+              for (int k = begin; k < width; k += at_once * parts)
               {
-                const Number value = k < length ? from[e] : Number(0);
-                to[e * 32]         = adds ? to[e * 32] + value : value;
+                Number value[at_once][n_block];
+                PATCHFEM_UNROLL
+                for (int b = 0; b < at_once; ++b)
+                  PATCHFEM_UNROLL
+                for (int e = 0; e < n_block; ++e)
+                {
+                  value[b][e] = k + b * parts < length ? from[b * parts * n_block + e] : Number(0);
+                  if (adds && k + b * parts < width)
+                    value[b][e] = to[(b * parts * n_block + e) * 32] + value[b][e];
+                }
+                PATCHFEM_UNROLL
+                for (int b = 0; b < at_once; ++b)
+                  if (k + b * parts < width)
+                    PATCHFEM_UNROLL
+                for (int e = 0; e < n_block; ++e)
+                  to[(b * parts * n_block + e) * 32] = value[b][e];
+                from += at_once * parts * n_block;
+                to += at_once * parts * n_block * 32;
               }
             };
             if (add)

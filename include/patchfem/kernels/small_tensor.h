@@ -5,6 +5,29 @@
 
 namespace PatchFEM
 {
+  /**
+   * @p a / @p b to the last bit or the one before it. In double precision on devices it lacks the branch that their
+   * division has: where b or its inverse is no normal number, or a or the quotient is infinite, the result is not a
+   * number or 0.
+   */
+  template <typename Number>
+  PATCHFEM_INLINE Number quotient(const Number a, const Number b)
+  {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Number) == 8)
+    {
+      double inverse; // to 2^-20, then, with 1 / b = inverse / (1 - error), to 2^-53
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(b));
+      const double error = fma(-b, inverse, 1.);
+      inverse            = fma(fma(error, error, error), inverse, inverse);
+      const double first = a * inverse;
+      return fma(fma(-b, first, a), inverse, first);
+    }
+    else
+#endif
+      return a / b;
+  }
+
   /** A vector of @p n numbers in registers. */
   template <int n, typename Number>
   struct SmallVector

@@ -93,7 +93,7 @@ namespace PatchFEM::kernels
         for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
           add_cell(body, cells, patch, entry, scratch);
         if (body.with_matrix() && p.places.upper())
-          body.mirror(patch, 0, 1, scratch);
+          body.mirror(patch, 0, 1, scratch, [] {});
       });
     }
   };
@@ -134,7 +134,7 @@ namespace PatchFEM::kernels
                 [&](const int i, const int c) { return cells.load(lane, i, c); });
         }
         if (body.with_matrix() && p.places.upper())
-          body.mirror(patch, 0, 1, scratch);
+          body.mirror(patch, 0, 1, scratch, [] {});
       });
     }
   };
