@@ -66,9 +66,9 @@ namespace PatchFEM
     for (const StrategyRow &row : assembly_strategies())
       result += row.name + ": " + row.words + "; ";
     return result +
-           "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU edges for linear simplices, "
-           "patches for vectors on trilinear hexahedra and, for Laplace's equation, on quadrilaterals and hexahedra of "
-           "degree 1, and gather for all others.";
+           "auto: patches, unless a cell would be integrated more than 3.5 times; on a GPU patches for Laplace's "
+           "equation on cells of degree 1 and for vectors on trilinear hexahedra, edges for other symmetric forms of "
+           "gradients on linear simplices, and gather for all others.";
   }
 
   std::shared_ptr<const Patches> make_plan(const ElementBatches                  &batches,

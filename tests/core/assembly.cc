@@ -149,6 +149,57 @@ TEST_P(AssemblyTest, SameBitsForEveryCut)
   }
 }
 
+/** Of the entries below the diagonal more are copied than the threads of a device read at once. */
+TEST_P(AssemblyTest, SameBitsInLargePatches)
+{
+  const ElementTables tables    = synthetic::cube_of_hexahedra(14, 1);
+  const System        reference = assemble<Laplace<3>>(backend(), tables, 96, {1.3});
+  const System        other     = assemble<Laplace<3>>(backend(), tables, 608, {1.3});
+  EXPECT_EQ(reference.matrix.values, other.matrix.values);
+  EXPECT_EQ(reference.rhs, other.rhs);
+}
+
+/** Many patches at once on a multiprocessor, and the memory of the papers' devices. */
+TEST_P(AssemblyTest, SameBitsWithLittleMemory)
+{
+  for (const ElementTables &tables : {synthetic::cube_of_tetrahedra(6, 1, true), synthetic::cube_of_hexahedra(6, 1)})
+  {
+    const System reference = assemble<Laplace<3>>(backend(), tables, 32, {1.3});
+    for (const auto &[fast_memory, concurrent] : {std::make_pair(16384, 0), {0, 32}, {9000, 1}})
+    {
+      const Space                           space(backend(), tables, Space::AdditionalData(32));
+      Assembler<Laplace<3>>::AdditionalData data;
+      data.strategy    = "patches";
+      data.fast_memory = fast_memory;
+      data.concurrent  = concurrent;
+      Assembler<Laplace<3>> assembler(space, data);
+      assembler.set_coefficients(CoefficientField::constant({1.3}));
+      assembler.set_body_load(CoefficientField::constant({2.}));
+      SlicedEllpackMatrix<double> matrix;
+      Vector<double>              rhs;
+      space.initialize_matrix(matrix);
+      assembler.assemble(matrix, rhs);
+      EXPECT_EQ(matrix.to_csr_host().values, reference.matrix.values) << fast_memory << " bytes, " << concurrent;
+      EXPECT_EQ(rhs.copy_to_host(), reference.rhs);
+    }
+  }
+}
+
+/** On devices scalars on simplices take patches, but for coefficients that vary inside cells. */
+TEST_P(AssemblyTest, ChoosesForSimplices)
+{
+  const bool            device = backend().kind() == BackendKind::cuda;
+  const ElementTables   tables = synthetic::cube_of_tetrahedra(4, 1, true);
+  const Space           space(backend(), tables);
+  Assembler<Laplace<3>> assembler(space);
+  EXPECT_EQ(assembler.patches().strategy(), "patches");
+  const int n = tables.batches[0].n_cells * tables.batches[0].reference.n_quadrature;
+  assembler.set_coefficients(CoefficientField::at_quadrature_points(1, {std::vector<double>(n, 2.)}));
+  EXPECT_EQ(assembler.patches().strategy(), device ? "edges" : "patches");
+  const Space space_of_vectors(backend(), synthetic::cube_of_tetrahedra(4, 3, true));
+  EXPECT_EQ(Assembler<Elasticity<3>>(space_of_vectors).patches().strategy(), device ? "edges" : "patches");
+}
+
 /** Kept entries of constrained rows and columns are zeros in the pattern of the mesh; all others are as without them. */
 TEST_P(AssemblyTest, KeepsConstrainedEntries)
 {
@@ -441,22 +492,25 @@ TEST_P(AssemblyTest, ElasticityOfHexahedra)
 
 namespace
 {
-  /** By patches into both formats, of different rows, beside rows that gather; cells and, if @p inside, points differ. */
+  enum class Inside
+  {
+    nothing,
+    loads,
+    all
+  };
+
+  /** By patches into both formats, of different rows, beside rows that gather; cells differ, and what varies @p inside. */
   template <int dim, typename Number>
-  void check_pairs(const Backend &backend, ElementTables tables, const bool inside, const bool constrained)
+  void check_pairs(const Backend &backend, ElementTables tables, const Inside inside, const bool constrained)
   {
     if (constrained)
       constrain(tables);
-    const int n_cells  = tables.batches[0].n_cells,
-              n_values = (inside ? tables.batches[0].reference.n_quadrature : 1) * n_cells;
-    std::vector<double> k, f;
-    for (int i = 0; i < n_values; ++i)
-    {
-      k.push_back(1. + synthetic::hashed(i));
-      f.push_back(synthetic::hashed(i + 7));
-    }
-    const auto field = [&](const std::vector<double> &values) {
-      return inside ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
+    const int  n_cells = tables.batches[0].n_cells, n_points = n_cells * tables.batches[0].reference.n_quadrature;
+    const auto field = [&](const bool varies, const double least) {
+      std::vector<double> values(varies ? n_points : n_cells);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = least + synthetic::hashed(i + 7);
+      return varies ? CoefficientField::at_quadrature_points(1, {values}) : CoefficientField::by_cell(1, {values});
     };
     const Space space(backend, tables, Space::AdditionalData(32));
     const auto  run = [&](const std::string &strategy, const int rows, auto matrix, Vector<Number> &rhs) {
@@ -465,8 +519,8 @@ namespace
       data.strategy       = strategy;
       data.rows_per_patch = rows;
       assembler.reinit(space, data);
-      assembler.set_coefficients(field(k));
-      assembler.set_body_load(field(f));
+      assembler.set_coefficients(field(inside == Inside::all, 1.));
+      assembler.set_body_load(field(inside != Inside::nothing, 0.));
       if (strategy == "patches" && tables.batches[0].reference.n_shape == 1 << dim &&
           backend.kind() == BackendKind::cuda)
       {
@@ -514,7 +568,7 @@ namespace
 TEST_P(AssemblyTest, PairsOfNodesSummedOnce)
 {
   for (const bool constrained : {true, false})
-    for (const bool inside : {true, false})
+    for (const Inside inside : {Inside::nothing, Inside::loads, Inside::all})
     {
       check_pairs<3, double>(backend(), synthetic::fan_of_tetrahedra(70), inside, constrained);
       check_pairs<3, double>(backend(), synthetic::cube_of_tetrahedra(7, 1, true), inside, constrained);
