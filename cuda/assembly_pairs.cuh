@@ -50,10 +50,11 @@ namespace PatchFEM::kernels
 
   /**
    * Barycentric simplices, coefficients that do not vary inside cells. With e_i = x_i - x_0 the gradients are c_i / det, where
-   * c_i are the cofactors of (e_1, ..., e_dim) and c_0 = -(c_1 + ... + c_dim).
+   * c_i are the cofactors of (e_1, ..., e_dim) and c_0 = -(c_1 + ... + c_dim). Where @p loads_vary inside cells they are
+   * summed over points, for which the others have no registers.
    */
-  template <typename Form_, typename Number_, int bits>
-  struct SimplexPairs
+  template <typename Form_, typename Number_, int bits, bool loads_vary>
+  struct LinearPairs
   {
     using Form   = Form_;
     using Number = Number_;
@@ -142,10 +143,10 @@ namespace PatchFEM::kernels
     template <typename Cells>
     static __device__ void sum_loads(const Cells &cells, const Number det, const int local, Out &out)
     {
-      const AssemblyArguments<Number> &a = cells.body.a;
-      if (a.load.varies_inside_cells())
+      if constexpr (loads_vary)
       {
-        const ReferenceView &r = a.batches.batch[a.computed_batch].reference;
+        const AssemblyArguments<Number> &a = cells.body.a;
+        const ReferenceView             &r = a.batches.batch[a.computed_batch].reference;
         for (int i = 0; i < n; ++i)
           out.load[i] = Number(0);
         for (int q = 0; q < r.n_quadrature; ++q)
@@ -155,13 +156,20 @@ namespace PatchFEM::kernels
           for (int i = 0; i < n; ++i)
             out.load[i] += load * static_cast<Number>(r.shape_values[q * n + i]);
         }
-        return;
       }
-      const Number load = det * cells.load(local, 0);
-      for (int i = 0; i < n; ++i)
-        out.load[i] = load;
+      else
+      {
+        const Number load = det * cells.load(local, 0);
+        for (int i = 0; i < n; ++i)
+          out.load[i] = load;
+      }
     }
   };
+
+  template <typename Form, typename Number, int bits>
+  using SimplexPairs = LinearPairs<Form, Number, bits, false>;
+  template <typename Form, typename Number, int bits>
+  using SimplexPairsOfVaryingLoads = LinearPairs<Form, Number, bits, true>;
 
   /**
    * Multilinear cubes of forms whose moments are inner products; data may vary inside them. Two lanes share a hexahedron:
@@ -557,9 +565,8 @@ namespace PatchFEM::kernels
     {
       const std::size_t share    = internal::share_of_memory(request, Cells::residency);
       const bool        is_ample = request.concurrent == 0 && share >= 4 * Cells::for_cache;
-      return {share - (is_ample ? Cells::for_cache : 0),
-              CellsKernel<Form, Number, AnyExtents>::least_bytes(request.reference), // if data vary inside simplices
-              Cells::bytes_per_row, Cells::bytes_per_level};
+      return {share - (is_ample ? Cells::for_cache : 0), sizeof(typename Cells::Constants), Cells::bytes_per_row,
+              Cells::bytes_per_level};
     }
 
     static void launch(Cuda where, const AssemblyArguments<Number> &a)
@@ -583,6 +590,14 @@ namespace PatchFEM::kernels
     static bool serves(const KernelRequest &r)
     {
       return r.strategy == "patches" && r.reference.barycentric && r.points_are_nodes && !r.varying;
+    }
+
+    static void launch(const Cuda where, const AssemblyArguments<Number> &a)
+    {
+      if (a.load.varies_inside_cells())
+        PairsKernel<Form, SimplexPairsOfVaryingLoads, Number>::launch(where, a);
+      else
+        PairsKernel<Form, SimplexPairs, Number>::launch(where, a);
     }
   };
 

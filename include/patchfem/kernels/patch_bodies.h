@@ -156,7 +156,7 @@ namespace PatchFEM::kernels
                                      const Scratch     &s,
                                      const Meet        &meet) const
     {
-      constexpr int at_once = 16; // reads from far memory that are under way together
+      constexpr int at_once = 8; // reads from far memory that are under way together
       Copy<Index>   copy[at_once];
       const auto    read = [&](const int begin) {
         PATCHFEM_UNROLL
