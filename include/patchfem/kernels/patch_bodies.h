@@ -82,7 +82,10 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE bool with_matrix() const { return a.matrix.format != MatrixTarget<Number>::none; }
     PATCHFEM_INLINE bool loaded() const { return a.rhs != nullptr && a.load.kind != CoefficientView<Number>::none; }
 
-    /** Phase 1. What a worker reads is on its way while it clears: for that as much as any patch has, without asking. */
+    /**
+     * Phase 1. What a worker reads of far memory is on its way while it zeroes the sums: as many as the largest patch
+     * has, since the number of this one's would have to be read before.
+     */
     PATCHFEM_INLINE void clear(const int patch, const int rank, const int size, const Scratch &s) const
     {
       const PatchesView  &p     = a.patches;
