@@ -50,8 +50,8 @@ namespace PatchFEM::kernels
     {
       PatchRoom room{internal::share_of_memory(r, EdgeCells<Form, Number, true>::residency), 0,
                      HostEdges<Form, Number>::bytes_per_row};
-      // Where PairCells serve they take 0.95 of the time on tetrahedra, with a quarter of the memory beside the matrix
-      // (H200, fp64), and as long on triangles.
+      // Where PairCells serve they take 0.97 of the time on tetrahedra, with a quarter of the memory beside the matrix,
+      // and as long on triangles (H200, fp64, 4a60734; tetrahedra in two runs).
       if (Form::n_components == 1 && moment_kind_of<Form> == MomentKind::inner_product && !r.varying)
         room.most_redundant = 1.; // only if named
       return room;

@@ -128,14 +128,9 @@ namespace PatchFEM
 
         std::set<Id>     here;
         CoarseIndex<dim> coarse_index;
-        unsigned int     last = dealii::numbers::invalid_unsigned_int;
         for (const auto &cell : dof_handler.active_cell_iterators())
           if (cell->is_locally_owned())
-            if (const unsigned int coarse = coarse_index(cell); coarse != last)
-            {
-              here.insert(least[coarse]);
-              last = coarse;
-            }
+            here.insert(least[coarse_index(cell)]);
         std::set<Id> all;
         for (const auto &ids_of_rank : dealii::Utilities::MPI::all_gather(triangulation.get_communicator(),
                                                                           std::vector<Id>(here.begin(), here.end())))
