@@ -325,8 +325,9 @@ namespace PatchFEM::multigrid
               {
                 for (int l = 0; l < m; ++l)
                   motion[m] -= motion[l] * R[l * n_m + m];
-                motion[m] = R[m * n_m + m] > 0. ? motion[m] / R[m * n_m + m] : 0.;
-                to_own[m] = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
+                const double most = R[m * n_m + m]; // 0 of a dropped mode
+                motion[m]         = most > 0. && motion[m] <= most && motion[m] >= -most ? motion[m] / most : 0.;
+                to_own[m]         = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
               }
             });
   }
