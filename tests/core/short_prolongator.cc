@@ -112,6 +112,26 @@ TEST_P(ShortProlongatorTest, FoldingByEye)
   EXPECT_TRUE(std::isnan(result.back())) << "more was written than there are blocks";
 }
 
+TEST_P(ShortProlongatorTest, FoldingOntoAnAggregateThatHardlyMovesByEye)
+{
+  // Both rows keep their own aggregate alone: that of row 0 is a single node, and that of row 1 hardly has the mode.
+  CompressedPattern all, blocks;
+  all.n_rows = blocks.n_rows = 2;
+  all.n_columns = blocks.n_columns = 3;
+  all.width                        = 2;
+  blocks.width                     = 1;
+  all.offsets.copy_from(backend(), {0, 2, 4});
+  all.columns.copy_from(backend(), {0, 2, 1, 2});
+  blocks.offsets.copy_from(backend(), {0, 1, 2});
+  blocks.columns.copy_from(backend(), {0, 1});
+  const Array<int>    own(backend(), {0, 1});
+  const Array<double> values(backend(), {-0.5, 0.75, 0.25, 0.75}), R(backend(), {1., 1e-10, 2.});
+  Array<double>       kept(backend(), std::vector<double>(2, std::numeric_limits<double>::quiet_NaN()));
+  choose(backend(), [&](auto where) { multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, 0, 2, values, kept); });
+  // -0.5 + 0.75 * 2 / 1, so that a constant stays one; 0.25 without 0.75 * 2 / 1e-10.
+  EXPECT_EQ(kept.to_vector(), (std::vector<double>{1., 0.25}));
+}
+
 TEST_P(ShortProlongatorTest, BlocksAreThoseOfShortEdges)
 {
   const GridCoarsening<1> grid(backend(), 9, 1, 3, true);

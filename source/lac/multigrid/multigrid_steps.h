@@ -274,6 +274,9 @@ namespace PatchFEM::multigrid
     return first_row.read(0);
   }
 
+  /// What the row of a single node takes over of a constant is at most omega, which is below, as lambda_max(D^-1 A) >= 1.
+  constexpr double most_folded = 2.;
+
   template <typename Number, typename Where>
   void fold_blocks(Where,
                    const CompressedPattern &all_blocks,
@@ -325,9 +328,9 @@ namespace PatchFEM::multigrid
               {
                 for (int l = 0; l < m; ++l)
                   motion[m] -= motion[l] * R[l * n_m + m];
-                const double most = R[m * n_m + m]; // 0 of a dropped mode
-                motion[m]         = most > 0. && motion[m] <= most && motion[m] >= -most ? motion[m] / most : 0.;
-                to_own[m]         = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
+                const double own_part = R[m * n_m + m], taken = own_part > 0. ? motion[m] / own_part : 0.;
+                motion[m] = taken <= most_folded && taken >= -most_folded ? taken : 0.;
+                to_own[m] = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
               }
             });
   }

@@ -74,9 +74,9 @@ namespace PatchFEM::multigrid
    * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
    * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
    * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
-   * that I has dropped depends on the others there and has no part in the motion, and neither has one in which I would
-   * move by more than one of its unit columns: nodes that are nearly on a line hardly turn about it, R_I is next to
-   * singular, and P_I would be what rounding makes of it. Values are in scalar rows (see kernels/coarsening.h).
+   * that I has dropped depends on the others there and has no part in the motion, and neither has one that would take
+   * more than two of I's unit columns: nodes that are nearly on a line hardly turn about it, R_I is next to singular, and
+   * P_I would be what rounding makes of it. Values are in scalar rows (see kernels/coarsening.h).
    * @param kept Rows are subsets of those of @p all, and have their node's own aggregate.
    * @param aggregate_of_node [node], -1 where none.
    * @param coarse_modes R, upper triangles, [aggregate][mode][mode].
