@@ -367,8 +367,10 @@ namespace PatchFEM
       apply_rules<dim>(lists, parameters);
       summary.cell_kind      = plural_name(lists.kind);
       summary.n_coarse_cells = lists.n_cells();
-      summary.boundary_ids.insert(lists.face_ids.begin(), lists.face_ids.end());
-      summary.material_ids.insert(lists.material_ids.begin(), lists.material_ids.end());
+      for (const std::uint32_t id : lists.face_ids)
+        summary.boundaries.add(id);
+      for (const std::uint32_t id : lists.material_ids)
+        summary.materials.add(id);
       return summary;
     }
 
@@ -397,8 +399,8 @@ namespace PatchFEM
           writer.put(curved);
           writer.put(summary.simplices);
           writer.put(summary.n_coarse_cells);
-          for (const auto *ids : {&summary.boundary_ids, &summary.material_ids})
-            writer.put(std::vector<unsigned int>(ids->begin(), ids->end()));
+          for (const MeshRegions *regions : {&summary.boundaries, &summary.materials})
+            writer.put(std::vector<unsigned int>(regions->ids().begin(), regions->ids().end()));
         });
         const Communicator::Bytes bytes = ranks.all_gather(writer.bytes)[0];
         Reader                    reader(bytes);
@@ -406,11 +408,12 @@ namespace PatchFEM
         reader.get(&curved, 1);
         reader.get(&summary.simplices, 1);
         reader.get(&summary.n_coarse_cells, 1);
-        for (auto *ids : {&summary.boundary_ids, &summary.material_ids})
+        for (MeshRegions *regions : {&summary.boundaries, &summary.materials})
         {
           std::vector<unsigned int> list;
           reader.get(list);
-          ids->insert(list.begin(), list.end());
+          for (const unsigned int id : list)
+            regions->add(id);
         }
       }
     };
@@ -568,7 +571,8 @@ namespace PatchFEM
         result += " " + std::to_string(id);
       return result;
     };
-    return text_of(n_cells, " ", cell_kind, ", materials", list(material_ids), ", boundary ids", list(boundary_ids));
+    return text_of(n_cells, " ", cell_kind, ", materials", list(materials.ids()), ", boundary ids",
+                   list(boundaries.ids()));
   }
 
   template <int dim>

@@ -170,16 +170,16 @@ namespace PatchFEM
         {
           const bool adaptive = parameters.refinement.adaptive && parameters.refinement.n_cycles > 1;
           const auto periodic = [&](Triangulation<dim> &coarse, const MeshSummary &of_coarse) {
-            essential.resolve(of_coarse.boundary_ids);
+            essential.resolve(of_coarse.boundaries.ids());
             essential.add_periodicity(coarse);
           };
           summary = make_triangulation(triangulation, parameters.mesh, adaptive, communicator,
                                        essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
           check_support();
           if (!essential.has_periodicity())
-            essential.resolve(summary.boundary_ids);
-          physics.resolve(summary.material_ids, summary.boundary_ids, essential.held_ids());
-          cell_degrees.resolve(summary.material_ids);
+            essential.resolve(summary.boundaries.ids());
+          physics.resolve(summary.materials.ids(), summary.boundaries.ids(), essential.held_ids());
+          cell_degrees.resolve(summary.materials.ids());
           if (exact_solution)
           {
             // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.

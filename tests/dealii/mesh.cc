@@ -59,12 +59,12 @@ TEST(Mesh, real_files_load_with_their_materials)
 
   summary = make_triangulation(solid, from_file(real_mesh("cylinder_plate.msh")));
   EXPECT_EQ(summary.n_cells, 10440U);
-  EXPECT_EQ(summary.material_ids, range(1, 4));
+  EXPECT_EQ(summary.materials.ids(), range(1, 4));
 
   Triangulation<2> plane;
   summary = make_triangulation(plane, from_file(real_mesh("osteon.msh")));
   EXPECT_EQ(summary.text(), "2292 triangles, materials 1 ... 67 (67), boundary ids 0");
-  EXPECT_EQ(summary.material_ids, range(1, 67));
+  EXPECT_EQ(summary.materials.ids(), range(1, 67));
   EXPECT_NEAR(measure(plane), 1.732, 1e-12);
 }
 
@@ -101,7 +101,7 @@ TEST(Mesh, cuts_of_generated_domains_keep_ids)
     const MeshSummary summary = make_triangulation(triangulation, parameters, 1);
     EXPECT_EQ(summary.n_coarse_cells, 12U * (kuhn ? 6 : 24));
     EXPECT_EQ(summary.n_cells, summary.n_coarse_cells * 8);
-    EXPECT_EQ(summary.boundary_ids, range(0, 5));
+    EXPECT_EQ(summary.boundaries.ids(), range(0, 5));
     EXPECT_NEAR(measure(triangulation), 12, 1e-12);
     std::map<unsigned int, double> area;
     for (const auto &cell : triangulation.active_cell_iterators())
@@ -199,7 +199,7 @@ TEST(Mesh, the_first_rule_that_holds_gives_the_boundary_id)
     parameters.simplices = simplices;
     Triangulation<2>  triangulation;
     const MeshSummary summary = make_triangulation(triangulation, parameters, 1);
-    EXPECT_EQ(summary.boundary_ids, (std::set<unsigned int>{1, 2, 3, 10, 11, 12}));
+    EXPECT_EQ(summary.boundaries.ids(), (std::set<unsigned int>{1, 2, 3, 10, 11, 12}));
     for (const auto &face : ids_of(triangulation).boundaries)
     {
       const double       x = 1e-6 * face.first[0], y = 1e-6 * face.first[1];
@@ -276,7 +276,7 @@ TEST(MeshParallel, every_kind_of_triangulation_gets_the_same_domain)
     Triangulation<3>                   serial;
     parallel::shared::Triangulation<3> shared(MPI_COMM_WORLD);
     const MeshSummary                  summary = make_triangulation(serial, parameters);
-    EXPECT_EQ(summary.boundary_ids, (std::set<unsigned int>{1, 2, 3, 4, 5, 7}));
+    EXPECT_EQ(summary.boundaries.ids(), (std::set<unsigned int>{1, 2, 3, 4, 5, 7}));
     EXPECT_EQ(make_triangulation(shared, parameters).text(), summary.text());
     EXPECT_TRUE(ids_of(shared) == ids_of(serial));
 

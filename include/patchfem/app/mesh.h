@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/app/mesh_regions.h>
 #include <patchfem/base/mesh_lists.h>
 
 #include <deal.II/base/bounding_box.h>
@@ -93,12 +94,11 @@ namespace PatchFEM
   /** What a domain turned out to be. The same on every rank. */
   struct MeshSummary
   {
-    std::string                          cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
-    bool                                 simplices      = false;
-    std::uint64_t                        n_coarse_cells = 0;
-    std::uint64_t                        n_cells        = 0; ///< after global refinement
-    std::set<dealii::types::boundary_id> boundary_ids;
-    std::set<dealii::types::material_id> material_ids;
+    std::string   cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
+    bool          simplices      = false;
+    std::uint64_t n_coarse_cells = 0;
+    std::uint64_t n_cells        = 0; ///< after global refinement
+    MeshRegions   boundaries, materials;
 
     /** For a line of the log: `576 hexahedra, materials 1, boundary ids 0 1 2`. */
     std::string text() const;
