@@ -118,7 +118,7 @@ TEST(Mesh, cuts_of_generated_domains_keep_ids)
     Triangulation<2> plane;
     parameters.generator_arguments = "3, 2 : 0, 0 : 3, 2 : true";
     EXPECT_EQ(make_triangulation(plane, parameters, 1).n_cells, 6U * (kuhn ? 2 : 8) * 4);
-    EXPECT_EQ(make_triangulation(plane, parameters).boundary_ids, range(0, 3));
+    EXPECT_EQ(make_triangulation(plane, parameters).boundaries.ids(), range(0, 3));
   }
 }
 
