@@ -30,9 +30,8 @@ namespace PatchFEM
 
     std::string name() const override { return "elasticity"; }
 
-    void declare_parameters(dealii::ParameterHandler &prm) override
+    void declare_physics(dealii::ParameterHandler &prm) override
     {
-      FiniteElementApplication::declare_parameters(prm);
       prm.enter_subsection("Finite element");
       prm.declare_entry(
           "Volumetric", "full", dealii::Patterns::Selection("full|reduced"),

@@ -436,6 +436,8 @@ namespace PatchFEM
       return {parameters.output, conditions, parameters.general.export_system, parameters.image};
     }
 
+    double n_cells_on_ranks(const std::string &) override { return 0.; }
+
     void run(const std::string &directory, RunReport &report, const MPI_Comm communicator) override
     {
       require(dealii::Utilities::MPI::n_mpi_processes(communicator) == 1,

@@ -12,9 +12,8 @@ namespace PatchFEM
   using dealii::SymmetricTensor;
   using dealii::types::material_id;
 
-  void DiffusionApplication::declare_parameters(dealii::ParameterHandler &prm)
+  void DiffusionApplication::declare_physics(dealii::ParameterHandler &prm)
   {
-    FiniteElementApplication::declare_parameters(prm);
     prm.enter_subsection("Boundary conditions");
     prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
     prm.add_parameter("Robin", natural.robin,

@@ -267,20 +267,17 @@ namespace PatchFEM
     prm.leave_subsection();
   }
 
-  void ProblemParameters::declare_parameters(ParameterHandler &prm, const bool vector_valued)
+  void ProblemParameters::declare_parameters(ParameterHandler &prm)
   {
-    general.declare_parameters(prm);
-    mesh.declare_parameters(prm);
     finite_element.declare_parameters(prm);
     refinement.declare_parameters(prm);
-    solver.declare_parameters(prm);
-    assembly.declare_parameters(prm);
-    output.declare_parameters(prm);
     prm.enter_subsection("Exact solution");
     prm.add_parameter("Formula", exact_solution,
                       "If known, the exact solution, components separated by semicolons, for tables of errors.");
     prm.leave_subsection();
-    essential.declare_parameters(prm, vector_valued);
+    output.declare_parameters(prm);
+    solver.declare_parameters(prm);
+    assembly.declare_parameters(prm);
   }
 
   void ProblemParameters::parse_parameters(ParameterHandler &prm, const bool vector_valued)
@@ -306,13 +303,13 @@ namespace PatchFEM
     for (int i = 1; i < argc; ++i)
     {
       const std::string argument = argv[i];
-      if (argument == "--set" || argument == "--output")
+      if (argument == "--set" || argument == "--output" || argument == "--ranks")
       {
         require(i + 1 < argc, "The option ", argument, " wants a value after it.");
         const std::string value = argv[++i];
-        if (argument == "--output")
+        if (argument != "--set")
         {
-          output_folder = value;
+          (argument == "--output" ? output_folder : ranks) = value;
           continue;
         }
         const std::size_t equals = value.find('=');
@@ -323,7 +320,7 @@ namespace PatchFEM
       }
       else if (!argument.empty() && argument[0] == '-')
         throw Error("The option ", quote(argument),
-                    " is not known; there are --set \"Section/Entry=value\" and --output DIR.");
+                    " is not known; there are --set \"Section/Entry=value\", --output DIR and --ranks N.");
       else
       {
         require(parameter_file.empty(), "Two parameter files were given, ", quote_file(parameter_file), " and ",
@@ -332,12 +329,17 @@ namespace PatchFEM
       }
     }
     require(!parameter_file.empty(), "No parameter file was given.");
+    static const std::regex number("[1-9][0-9]{0,5}");
+    require(ranks.empty() || ranks == "auto" || std::regex_match(ranks, number),
+            "The option --ranks wants a number of processes, or auto, not ", quote(ranks), ".");
   }
 
   std::string CommandLine::usage(const std::string &program)
   {
-    return "Usage: " + program + " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR]\n       " + program +
-           " --help   lists all parameters\n";
+    return "Usage: " + program +
+           " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR] [--ranks N | auto]\n       " + program +
+           " --help [SECTION]   lists all parameters, or those of a section such as Solver/AMG\n       " + program +
+           " --version\n";
   }
 
   namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "app/launch.h"
+
 #include <patchfem/app/application.h>
 #include <patchfem/app/cell_degrees.h>
 #include <patchfem/app/memory_forecast.h>
@@ -9,6 +11,7 @@
 #include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/distributed/fully_distributed_tria.h>
@@ -447,7 +450,28 @@ namespace PatchFEM
 
   void FiniteElementApplication::declare_parameters(ParameterHandler &prm)
   {
-    parameters.declare_parameters(prm, vector_valued());
+    // In the order in which a user asks: the domain, what acts on it, how fine, what comes out, and how it is solved.
+    parameters.general.declare_parameters(prm);
+    parameters.mesh.declare_parameters(prm);
+    parameters.essential.declare_parameters(prm, vector_valued());
+    declare_physics(prm);
+    parameters.declare_parameters(prm);
+  }
+
+  double FiniteElementApplication::n_cells_on_ranks(const std::string &directory)
+  {
+    parameters.mesh.directory                = directory;
+    const RefinementParameters &refinement   = parameters.refinement;
+    const AssemblyParameters   &assembly     = parameters.assembly;
+    const bool                  own_back_end = parameters.general.backend != "trilinos";
+    const bool                  one_process =
+        parameters.general.baseline == "umfpack" || !parameters.general.export_system.empty() ||
+        parameters.output.aggregates ||
+        (own_back_end && assembly.format != "auto" && !format_row(assembly.format).is(FormatRow::assembled));
+    if (one_process)
+      return 0.;
+    return internal::estimate_n_cells(parameters.mesh, parameters.general.dimension,
+                                      refinement.adaptive ? 0 : refinement.n_cycles - 1);
   }
 
   ParametersInUse FiniteElementApplication::parse_parameters(ParameterHandler &prm)

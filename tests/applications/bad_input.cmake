@@ -194,18 +194,6 @@ patchfem_run_case(bad.output_folder laplace ${laplace} SET "Output/Pictures=none
 patchfem_run_case(bad.check_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Check=true"
                   ERROR "Solver/Check = true would be without effect, as it is for PatchFEM.s own back ends")
 
-# What programs say when they are asked nothing, or for help.
-function(patchfem_says name text)
-  add_test(NAME app.${name} COMMAND ${ARGN})
-  set_tests_properties(app.${name} PROPERTIES LABELS quick TIMEOUT 60 PASS_REGULAR_EXPRESSION "${text}")
-endfunction()
-patchfem_says(usage.without_arguments "^Usage: laplace FILE.prm" $<TARGET_FILE:laplace>)
-patchfem_says(usage.help "laplace --help.*set Dimension" $<TARGET_FILE:laplace> ${laplace} --help)
-patchfem_says(usage.step "^Usage: step-6 .auto . host . cuda" $<TARGET_FILE:step-6> --help)
-patchfem_says(usage.no_application "lies in the folder broken, which names no application; choose one with --application: elasticity helmholtz laplace pressure_poisson"
-              bash ${PROJECT_SOURCE_DIR}/patchfem run ${broken}/choice.prm)
-patchfem_says(usage.no_such_application "there is no application step-6 that reads parameter files" bash ${PROJECT_SOURCE_DIR}/patchfem run ${laplace} --application step-6)
-
 # What users wrote is shown in part, without what no terminal should get, whoever speaks of it.
 string(REPEAT "x+" 100000 long)
 string(ASCII 27 escape)

@@ -34,6 +34,12 @@ namespace PatchFEM
     virtual ParametersInUse parse_parameters(dealii::ParameterHandler &prm) = 0;
 
     /**
+     * Roughly the cells of the largest mesh of a run by the parameters that were read, of a parameter file in
+     * @p directory; 0 if several ranks cannot run it.
+     */
+    virtual double n_cells_on_ranks(const std::string &directory) = 0;
+
+    /**
      * @param directory Of the parameter file, where files that it names are looked for.
      * @param report Has been started; is told to begin() before the first result is written and gets a cycle at a time.
      */
@@ -51,17 +57,19 @@ namespace PatchFEM
   class FiniteElementApplication : public Application
   {
   public:
-    /** Those of the physics are declared and read behind the others by what derives from this. */
-    void            declare_parameters(dealii::ParameterHandler &prm) override;
+    void            declare_parameters(dealii::ParameterHandler &prm) final;
     ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override;
+    double          n_cells_on_ranks(const std::string &directory) override;
     void            run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
 
     const Constants &constants() const { return parameters.general.constants; }
 
   protected:
-    virtual bool                        vector_valued() const   = 0;
-    virtual std::unique_ptr<Physics<2>> make_physics_2d() const = 0;
-    virtual std::unique_ptr<Physics<3>> make_physics_3d() const = 0;
+    /** Declares materials, loads and natural boundary conditions. */
+    virtual void                        declare_physics(dealii::ParameterHandler &prm) = 0;
+    virtual bool                        vector_valued() const                          = 0;
+    virtual std::unique_ptr<Physics<2>> make_physics_2d() const                        = 0;
+    virtual std::unique_ptr<Physics<3>> make_physics_3d() const                        = 0;
 
   private:
     ProblemParameters parameters;

@@ -32,12 +32,11 @@ namespace PatchFEM
 
     std::string name() const override { return words.application; }
 
-    void declare_parameters(dealii::ParameterHandler &prm) override;
-
     /** Throws Error if the right-hand side is to be all ones and loads are given as well. */
     ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override;
 
   protected:
+    void                        declare_physics(dealii::ParameterHandler &prm) override;
     bool                        vector_valued() const override { return false; }
     std::unique_ptr<Physics<2>> make_physics_2d() const override;
     std::unique_ptr<Physics<3>> make_physics_3d() const override;

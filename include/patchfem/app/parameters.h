@@ -158,7 +158,8 @@ namespace PatchFEM
     EssentialConditionParameters essential;
     std::string                  exact_solution; ///< formulas of all components; empty if unknown
 
-    void declare_parameters(dealii::ParameterHandler &prm, bool vector_valued);
+    /** Declares all but `general`, `mesh` and `essential`, which stand before the physics'. */
+    void declare_parameters(dealii::ParameterHandler &prm);
     void parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
 
@@ -168,6 +169,7 @@ namespace PatchFEM
     std::string                                      parameter_file;
     std::vector<std::pair<std::string, std::string>> settings; ///< "Section/Entry", value
     std::string                                      output_folder;
+    std::string ranks; ///< a number of processes to start, `auto`, or empty for none
 
     /** Throws Error for anything it does not know. */
     CommandLine(int argc, char **argv);
