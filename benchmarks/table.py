@@ -134,13 +134,14 @@ def table(found):
             title += f", copy {number(latest['copy_rate'], 'B/s')}"
             if "read_rate" in latest:
                 title += f", read {number(latest['read_rate'], 'B/s')}"
-        lines += [title, "", "| benchmark | case | | measured | limit | of limit | commit, date |", "|---|---|---|--:|--:|--:|---|"]
+        lines += [title, "", "| benchmark | case | measured (share of the limit) | commit, date |", "|---|---|---|---|"]
+        cases = {}  # (benchmark, case, commit, date) -> its metrics, a row
         for (_, benchmark, case, metric), run, result in sorted(entries, key=lambda e: e[0]):
-            limit = number(result["limit"], result["unit"]) if result.get("limit") is not None else ""
             share = result.get("fraction_of_limit")
-            share = f"{100 * share:.0f} %" if share is not None else ""
-            lines.append(f"| {benchmark} | {case} | {metric} | {number(result['value'], result['unit'])} | {limit} | {share} "
-                         f"| {run['commit']}, {run['date']} |")
+            text = f"{metric} {number(result['value'], result['unit'])}" + (f" ({100 * share:.0f} %)" if share is not None else "")
+            cases.setdefault((benchmark, case, run["commit"], run["date"]), []).append(text)
+        lines += [f"| {benchmark} | {case} | {'; '.join(texts)} | {commit}, {date} |"
+                  for (benchmark, case, commit, date), texts in cases.items()]
         lines.append("")
     return "\n".join(lines).rstrip() if lines else "No results have been kept yet."
 
