@@ -4,13 +4,13 @@
 //                  [--rows PART OF A NAME] [--strategies A,B] [--quick] [--json FILE]
 //                  [--buffer SHARE] [--concurrent N] [--fast-memory BYTES]  as Patches::AdditionalData
 //                  [--patches sweep|N,M]  rows of a patch, of the main cases
-//                  [--papers [--part all|sizes|orders|order1|...|order5|p3]]  what P4 measured instead, see assembly_papers.cuh
+//                  [--papers [--part all|sizes|orders|order1|...|order5|p3]]  what P4 measured instead, see papers/strategies/assembly_papers.cuh
 #include "assembly_case.cuh"
 
 #include <patchfem/assembly/assembly_strategy.h>
 
-#ifdef PATCHFEM_ALL_STRATEGIES
-#include "assembly_papers.cuh"
+#ifdef PATCHFEM_PAPERS
+#include "strategies/assembly_papers.cuh"
 #endif
 
 #include <sstream>
@@ -316,10 +316,10 @@ namespace
     measure_rates(backend, report);
     if (options.flag("papers"))
     {
-#ifdef PATCHFEM_ALL_STRATEGIES
+#ifdef PATCHFEM_PAPERS
       AssemblyOfPapers(backend, report, options).run();
 #else
-      throw Error("The strategies of papers are in builds with PATCHFEM_ALL_STRATEGIES.");
+      throw Error("The strategies of papers are in builds with PATCHFEM_PAPERS.");
 #endif
     }
     else

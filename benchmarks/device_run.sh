@@ -6,7 +6,7 @@
 #   benchmarks/device_run.sh OUT [--sanitize] [--profile] [NAME...]
 #
 # Environment: GTEST_SOURCE, the sources of GoogleTest where it is not installed; PATCHFEM_COMMIT, where there is no git;
-# PATCHFEM_ALL_STRATEGIES, ON for the strategies of assembly that papers have.
+# PATCHFEM_PAPERS, ON for the strategies of assembly that papers have.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: device_run.sh OUT [--sanitize] [--profile] [NAME...]}
@@ -22,7 +22,7 @@ done
 mkdir -p "$out"
 build=${PATCHFEM_DEVICE_BUILD:-$root/build-device}
 options=(-S "$root" -B "$build" -DPATCHFEM_WITH_DEALII=OFF -DCMAKE_BUILD_TYPE=Release
-         -DPATCHFEM_ALL_STRATEGIES="${PATCHFEM_ALL_STRATEGIES:-OFF}")
+         -DPATCHFEM_PAPERS="${PATCHFEM_PAPERS:-OFF}")
 command -v ninja >/dev/null && options+=(-G Ninja)
 if [[ -n ${GTEST_SOURCE:-} ]]; then
   if [[ ! -d $build-gtest/install ]]; then

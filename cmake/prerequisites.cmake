@@ -43,7 +43,7 @@ if(PATCHFEM_WITH_DEALII)
 endif()
 
 # Cuts meshes for ranks, and groups of cells for strategies that papers have.
-if(PATCHFEM_ALL_STRATEGIES OR PATCHFEM_WITH_DEALII)
+if(PATCHFEM_PAPERS OR PATCHFEM_WITH_DEALII)
   find_path(PATCHFEM_METIS_DIR metis.h PATHS ${METIS_ROOT}/include /usr/include /usr/local/include)
   find_library(PATCHFEM_METIS metis PATHS ${METIS_ROOT}/lib /usr/lib /usr/local/lib PATH_SUFFIXES x86_64-linux-gnu)
   if(NOT PATCHFEM_METIS_DIR OR NOT PATCHFEM_METIS)

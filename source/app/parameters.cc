@@ -205,6 +205,7 @@ namespace PatchFEM
                                                                     : Data().sorting_window;
     csr_kernel = kernel == "scalar" ? CSRKernel::scalar : kernel == "vector" ? CSRKernel::vector : CSRKernel::pieces;
     patches.strategy = prm.get({"Assembly"}, "Strategy");
+    require_strategy(patches.strategy);
     require(!calibrate || format == "auto",
             "Matrix/Calibrate chooses among formats and needs Matrix/Format = auto, not ", format, ".");
     require(csr_kernel == CSRKernel::pieces || format == csr, "Matrix/CSR kernel = ", kernel,

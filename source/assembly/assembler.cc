@@ -57,6 +57,7 @@ namespace PatchFEM
     std::iota(order.begin(), order.end(), 0);
     const auto n_pairs = [&](const int b) { return std::int64_t(elements.n_cells(b)) * elements.reference(b).n_shape; };
     std::stable_sort(order.begin(), order.end(), [&](const int a, const int b) { return n_pairs(a) > n_pairs(b); });
+    require_strategy(data.strategy);
     // Who names the size of the patches may need all of the memory.
     const int         concurrent = data.concurrent > 0 || data.rows_per_patch == 0 ? data.concurrent : 1;
     const int         n_comp     = elements.n_components();

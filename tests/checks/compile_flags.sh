@@ -19,7 +19,7 @@ awk '
     }
     file = $NF
     sub(/",?$/, "", file)
-    is_test = file ~ /\/tests\/(core|dealii|mpi|CMakeFiles)\/[^\/]*/
+    is_test = file ~ /\/tests\/(core|dealii|mpi|CMakeFiles)\/[^\/]*|\/test_strategies/
     if (optimisation !~ (is_test ? "^-O[123]$" : "^-O[23]$")) { print file ": optimisation flag is \"" optimisation "\""; bad = 1 }
     if (!ndebug) { print file ": no -DNDEBUG"; bad = 1 }
     if (!standard) { print file ": not C++17"; bad = 1 }

@@ -65,11 +65,11 @@ namespace
   }
 } // namespace
 
-/** So that tests over all strategies do not miss those that are linked without a word. */
+/** Tests over all strategies would miss those of papers without a word. */
 TEST(AssemblyStrategies, AreAllThere)
 {
   if (find_strategy("colour") == nullptr)
-    GTEST_SKIP() << "built without PATCHFEM_ALL_STRATEGIES: the strategies of papers are not tested";
+    GTEST_SKIP() << "built without PATCHFEM_PAPERS: the strategies of papers are not tested";
   std::vector<std::string> names;
   for (const StrategyRow &row : assembly_strategies())
     names.push_back(row.name);

@@ -38,14 +38,17 @@ namespace PatchFEM
     bool stages() const { return staging != Staging::none; }
   };
 
-  /** The table, in the order in which `auto` asks and users see them; those that are linked come last. */
+  /** The table, in the order in which `auto` asks and users see them; those of other libraries come last. */
   const std::vector<StrategyRow> &assembly_strategies();
 
-  /** Of that name; nullptr if there is none. */
+  /** Appends rows to the table; see linked_kernels() for their kernels. */
+  void add_strategies(const std::vector<StrategyRow> &rows);
+
+  /** The strategy of that name, whose library is loaded if it is one of papers; nullptr if there is none. */
   const StrategyRow *find_strategy(const std::string &name);
 
-  /** Where those register that are not compiled into every form; see strategies.h. */
-  std::vector<StrategyRow> &linked_strategies();
+  /** Throws Error unless @p name is `auto` or a strategy that find_strategy() finds. */
+  void require_strategy(const std::string &name);
 
   /** Whether plans with @p data may be of @p row, and then what it needs of fast memory matters. */
   bool may_take(const StrategyRow &row, const Patches::AdditionalData &data);

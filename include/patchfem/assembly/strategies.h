@@ -14,7 +14,7 @@ namespace PatchFEM
   /**
    * The strategies of every build, in the order in which `auto` asks and users see them. Each has row(), a StrategyRow,
    * and kernels<Form, Number>(where) for both back ends, tuples in the order in which they are asked (AnyKernel). Those
-   * that are compiled where PATCHFEM_ALL_STRATEGIES is on are in strategies/all.h.
+   * of papers are in benchmarks/papers/strategies.
    */
   using Strategies = std::tuple<strategies::Edges, strategies::Patches, strategies::Gather>;
 
@@ -68,7 +68,7 @@ namespace PatchFEM
       append(std::tuple_cat(Strategy::template kernels<Form, Number>(where)...), entries);
     }
 
-    /** Of strategies that are linked: asked after those of Strategies. */
+    /** Kernels of strategies that other libraries add (add_strategies()): asked after those of Strategies. */
     template <typename Form, typename Number, typename Where>
     KernelEntries<Number, Where> &linked_kernels()
     {
@@ -83,15 +83,11 @@ namespace PatchFEM
     template <typename Form, typename Number, typename Elements, typename Where>
     AssemblyKernel<Number> find_kernel(const Where where, const KernelRequest &request)
     {
-      // Linked kernels are known before the first call.
-      static const auto entries = [&] {
-        KernelEntries<Number, Where> all;
-        append_kernels<Form, Number>(Strategies(), where, all);
-        const auto &linked = linked_kernels<Form, Number, Where>();
-        all.insert(all.end(), linked.begin(), linked.end());
-        append(std::tuple<Elements>(), all);
-        return all;
-      }();
+      KernelEntries<Number, Where> entries;
+      append_kernels<Form, Number>(Strategies(), where, entries);
+      const auto &linked = linked_kernels<Form, Number, Where>(); // a library may be loaded between two calls
+      entries.insert(entries.end(), linked.begin(), linked.end());
+      append(std::tuple<Elements>(), entries);
       AssemblyKernel<Number> result;
       double                 buffer_share     = 0.;
       int                    numbers_per_cell = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/kernels/assembly.h>
+#include <patchfem/kernels/atomics.h>
 
 /** @file Rows that are summed where the matrix stores them, cell after cell. */
 namespace PatchFEM::kernels

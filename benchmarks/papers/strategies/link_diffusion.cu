@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/strategies/all.h>
+#include "strategies/all.h"
 
 PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::Diffusion<2>);
 PATCHFEM_LINK_STRATEGIES(Cuda, PatchFEM::Diffusion<3>);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "strategies/scatter.h"
 #include <patchfem/kernels/parallel_for.h>
 #include <patchfem/strategies/patches.h>
-#include <patchfem/strategies/scatter.h>
 
 namespace PatchFEM
 {

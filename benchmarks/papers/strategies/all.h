@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "strategies/boundary_array.h"
+#include "strategies/entry_sums.h"
+#include "strategies/grouped_nz.h"
+#include "strategies/local_nz.h"
+#include "strategies/scatter.h"
+#include "strategies/shared_nz.h"
 #include <patchfem/assembly/strategies.h>
-#include <patchfem/strategies/boundary_array.h>
-#include <patchfem/strategies/entry_sums.h>
-#include <patchfem/strategies/grouped_nz.h>
-#include <patchfem/strategies/local_nz.h>
-#include <patchfem/strategies/scatter.h>
-#include <patchfem/strategies/shared_nz.h>
 
 namespace PatchFEM
 {
-  /** The strategies that are linked where PATCHFEM_ALL_STRATEGIES is on; `auto` takes none of them. */
+  /** The strategies of papers, which `auto` never takes. */
   using LinkedStrategies = std::tuple<strategies::Colour,
                                       strategies::GlobalNZ,
                                       strategies::GroupedNZ,

@@ -3,7 +3,7 @@
 
 #include "unpatched_plan.h"
 
-#include <patchfem/strategies/shared_nz.h>
+#include "strategies/shared_nz.h"
 
 namespace PatchFEM
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the strategies of papers have besides their tests with all others in assembly.cc; compiled if they are.
-#include "../../benchmarks/lagrange_meshes.h"
+#include "../../lagrange_meshes.h"
 #include "backend_names.h"
 
 #include "strategies.h"
 
 #include "strategies/element_groups.h"
-#include <patchfem/strategies/scatter.h>
-#include <patchfem/strategies/shared_nz.h>
+#include "strategies/scatter.h"
+#include "strategies/shared_nz.h"
 
 #include <limits>
 #include <numeric>

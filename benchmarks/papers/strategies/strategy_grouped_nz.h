@@ -4,7 +4,7 @@
 #include "element_groups.h"
 #include "packed_lists.h"
 
-#include <patchfem/strategies/grouped_nz.h>
+#include "strategies/grouped_nz.h"
 
 namespace PatchFEM
 {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "assembly_case.cuh"
-#include "dummy_form.h"
+#include "strategies/dummy_form.h"
 
+#include "strategies/scatter.h"
+#include "strategies/shared_nz.h"
 #include <patchfem/base/threads.h>
-#include <patchfem/strategies/scatter.h>
-#include <patchfem/strategies/shared_nz.h>
 
 namespace benchmark
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "strategies/of_cells.h"
 #include <patchfem/base/threads.h>
 #include <patchfem/kernels/target_rows.h>
 #include <patchfem/kernels/team.h>
-#include <patchfem/strategies/of_cells.h>
 
 #include <algorithm>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "unpatched_plan.h"
 
-#include <patchfem/strategies/local_nz.h>
+#include "strategies/local_nz.h"
 
 namespace PatchFEM
 {

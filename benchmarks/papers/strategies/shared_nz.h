@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "strategies/scatter.h"
 #include <patchfem/base/threads.h>
-#include <patchfem/strategies/scatter.h>
 
 #include <vector>
 

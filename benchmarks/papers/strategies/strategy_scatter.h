@@ -4,7 +4,7 @@
 #include "unpatched_plan.h"
 
 #include "kernels/hash.h"
-#include <patchfem/strategies/scatter.h>
+#include "strategies/scatter.h"
 
 namespace PatchFEM
 {

@@ -3,7 +3,7 @@
 
 #include "assembly/patch_plan.h"
 
-#include <patchfem/strategies/entry_sums.h>
+#include "strategies/entry_sums.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 
 #include "unpatched_plan.h"
 
-#include <patchfem/strategies/boundary_array.h>
+#include "strategies/boundary_array.h"
 
 namespace PatchFEM
 {
