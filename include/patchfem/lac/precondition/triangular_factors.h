@@ -77,12 +77,15 @@ namespace PatchFEM
     /** Patterns of both triangles of @p A, zeros in them, and vectors to work with. Refuses unsymmetric patterns. */
     void reinit_triangles(const SlicedEllpackMatrix<Number> &A, int slice_height);
 
-    /** Most bytes while made: both triangles, order, vectors, columns of one, and a copy if A is not in such slices. */
+    /**
+     * Most bytes while made: both triangles, order, vectors, columns of one, and a copy if A is not in such slices. Rows of
+     * the triangles are grouped by colour or level and not by length, which pads bodies that are mostly surface by 5 %.
+     */
     static double peak_bytes(const PatternStatistics &pattern, const MatrixFormat &format, const int block_size)
     {
       const MatrixFormat slices{block_size == 1 ? formats::sliced_scalar : formats::sliced_ellpack};
       const bool in_place = format.is_sliced() && (format.kind == slices.kind || pattern.block_rows == block_size);
-      return FormatCase{slices, pattern, sizeof(Value)}.storage_bytes() +
+      return 1.1 * FormatCase{slices, pattern, sizeof(Value)}.storage_bytes() +
              !in_place * FormatCase{slices, pattern, sizeof(Number)}.storage_bytes() +
              8. * double(pattern.n_entries()) / (block_size * block_size) +
              double(pattern.scalar_rows()) * (64. / block_size + 6. * sizeof(Number));
