@@ -40,22 +40,22 @@ namespace PatchFEM
           "as Poisson's ratio approaches 1/2.");
       prm.leave_subsection();
       prm.enter_subsection("Boundary conditions");
-      prm.add_parameter("Traction", natural.loads, "Force per area by boundary id: '2: 0; -1e6, 3 4: x; y'.");
-      prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary id: '2: 1e5'.");
+      prm.add_parameter("Traction", natural.loads, "Force per area by boundary: '2: 0; -1e6, 3 4: x; y'.");
+      prm.add_parameter("Pressure", natural.pressure, "Pressure p, a traction -p n, by boundary: '2: 1e5'.");
       prm.add_parameter("Robin", natural.robin,
-                        "Elastic support: alpha and g of sigma n + alpha u = g by boundary id: '2: 1e9; 0; 0'.");
+                        "Elastic support: alpha and g of sigma n + alpha u = g by boundary: '2: 1e9; 0; 0'.");
       prm.leave_subsection();
       prm.enter_subsection("Material");
       prm.add_parameter("Young's modulus", youngs_modulus,
-                        "E > 0: a formula, or one per material id ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
-      prm.add_parameter("Poisson's ratio", poissons_ratio, "-1 < nu < 0.5: a formula, or one per material id.");
+                        "E > 0: a formula, or one per material ('1: 70e9, 2 3: 210e9*(1+x), default: 1e9').");
+      prm.add_parameter("Poisson's ratio", poissons_ratio, "-1 < nu < 0.5: a formula, or one per material.");
       prm.declare_entry("Plane state", "plane strain", dealii::Patterns::Selection("plane strain|plane stress"),
                         "What two dimensions mean.");
       prm.leave_subsection();
       prm.enter_subsection("Loads");
       prm.add_parameter(
           "Body force", body_force,
-          "Force per volume, by components '0; 0; -9.81*7850', or such a list per material id; empty is none.");
+          "Force per volume, by components '0; 0; -9.81*7850', or such a list per material; empty is none.");
       prm.leave_subsection();
     }
 
@@ -337,17 +337,16 @@ namespace PatchFEM
       return dealii::update_gradients | dealii::update_quadrature_points;
     }
 
-  protected:
-    std::vector<const MaterialFunction<dim> *> material_functions() const override
+    std::vector<MaterialFunction<dim> *> material_functions() override
     {
       return {&youngs_modulus, &poissons_ratio, &body_force};
     }
 
   private:
-    const MaterialFunction<dim> youngs_modulus, poissons_ratio, body_force;
-    const bool                  constant_moduli; ///< inside of each cell
-    const bool                  is_plane_stress, is_reduced;
-    std::vector<double>         dilatation; ///< mean divergence on each active cell, for pictures of what is reduced
+    MaterialFunction<dim> youngs_modulus, poissons_ratio, body_force;
+    const bool            constant_moduli; ///< inside of each cell
+    const bool            is_plane_stress, is_reduced;
+    std::vector<double>   dilatation; ///< mean divergence on each active cell, for pictures of what is reduced
 
     template <typename Number>
     AssemblerBase<Number> make_assembler_of() const

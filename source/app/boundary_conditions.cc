@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 
@@ -7,7 +8,7 @@
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/numerics/vector_tools.h>
 
-#include <sstream>
+#include <algorithm>
 
 namespace PatchFEM
 {
@@ -15,15 +16,17 @@ namespace PatchFEM
 
   namespace
   {
-    void check_id(const boundary_id            id,
-                  const std::set<boundary_id> &present,
-                  const std::set<boundary_id> &held,
-                  const std::string           &entry)
+    /** The ids of boundary @p word; throws Error if all of them are @p held. */
+    std::set<boundary_id> find_ids(const std::string           &word,
+                                   const MeshRegions           &present,
+                                   const std::set<boundary_id> &held,
+                                   const std::string           &entry)
     {
-      require(present.count(id) != 0, "The entry ", entry, " names boundary id ", id,
-              ", but no face has it; the mesh has ", dealii::Patterns::Tools::to_string(present), ".");
-      require(held.count(id) == 0, "The entry ", entry, " would be without effect on boundary id ", id,
-              ", where Boundary conditions/Dirichlet gives the whole solution; take the id out of one of them.");
+      const std::set<boundary_id> ids = present.find(word, entry, "boundary");
+      require(!std::includes(held.begin(), held.end(), ids.begin(), ids.end()), "The entry ", entry,
+              " would be without effect on ", present.describe(*ids.begin(), "boundary"),
+              ", where Boundary conditions/Dirichlet gives the whole solution; take it out of one of them.");
+      return ids;
     }
   } // namespace
 
@@ -52,43 +55,76 @@ namespace PatchFEM
         require(!is_exact || c < exact.size(), "The entry ", entry,
                 " says 'exact', but there is no exact solution for it; fill Exact solution/Formula, which is for "
                 "Dirichlet alone.");
-        formulas[c] = is_exact ? Expression<dim>(exact[c], constants, "Exact solution/Formula")
-                               : Expression<dim>(texts[c], constants, entry);
+        formulas[c].push_back(is_exact ? Expression<dim>(exact[c], constants, "Exact solution/Formula")
+                                       : Expression<dim>(texts[c], constants, entry));
       }
       if (item.all)
       {
         require(!on_all, "The entry ", entry, " says 'all' twice.");
         on_all = formulas;
       }
-      for (const unsigned int id : item.ids)
-        add(id, formulas);
+      for (const std::string &word : item.words)
+        items.push_back({word, formulas});
     }
   }
 
   template <int dim>
-  void BoundaryFormulas<dim>::add(const boundary_id id, const Formulas &formulas)
+  void
+  BoundaryFormulas<dim>::resolve(const MeshRegions &present, const std::set<boundary_id> &held, const Overlap overlap)
   {
-    require(by_id.emplace(id, formulas).second, "The entry ", name, " names boundary id ", id, " twice.");
-    id_set.insert(id);
-  }
-
-  template <int dim>
-  void BoundaryFormulas<dim>::resolve(const std::set<boundary_id> &present, const std::set<boundary_id> &held)
-  {
-    for (const boundary_id id : id_set)
-      check_id(id, present, held, name);
+    by_id.clear();
+    std::map<std::string, std::string>                          names; // of groups, with their words
+    std::map<std::pair<boundary_id, unsigned int>, std::string> givers;
+    for (const Item &item : items)
+    {
+      const std::set<boundary_id> ids   = find_ids(item.word, present, held, name);
+      const auto                  first = names.emplace(present.name_of(item.word), item.word);
+      require(first.second, "The entry ", name, " names ", present.describe(*ids.begin(), "boundary"), " twice",
+              first.first->second == item.word ? std::string()
+                                               : ", as " + quote(first.first->second) + " and " + quote(item.word),
+              ".");
+      for (const boundary_id id : ids)
+      {
+        Formulas &formulas = by_id[id];
+        formulas.resize(item.formulas.size());
+        for (unsigned int c = 0; c < formulas.size(); ++c)
+          if (formulas[c].empty() || overlap == Overlap::sum)
+          {
+            formulas[c].insert(formulas[c].end(), item.formulas[c].begin(), item.formulas[c].end());
+            givers[{id, c}] = item.word;
+          }
+          else
+            require(item.formulas[c].empty() || item.formulas[c] == formulas[c], "The entry ", name,
+                    " gives different values",
+                    formulas.size() > 1 ? " of component " + std::to_string(c + 1) : std::string(),
+                    " to faces that are in ", quote(givers[{id, c}]), " and in ", quote(item.word),
+                    "; write them alike, or give faces to one of both alone, for example by Boundary ids/Rules.");
+      }
+    }
     if (on_all)
-      for (const boundary_id id : present)
-        if (by_id.count(id) == 0)
-          add(id, *on_all);
-    on_all.reset();
+      for (const boundary_id id : present.ids())
+        by_id.emplace(id, *on_all);
+    id_set.clear();
+    for (const auto &item : by_id)
+      id_set.insert(item.first);
   }
 
   template <int dim>
   const Expression<dim> *BoundaryFormulas<dim>::formula(const boundary_id id, const unsigned int c) const
   {
     const auto found = by_id.find(id);
-    return found != by_id.end() && found->second[c] ? &*found->second[c] : nullptr;
+    return found != by_id.end() && !found->second[c].empty() ? &found->second[c].front() : nullptr;
+  }
+
+  template <int dim>
+  double BoundaryFormulas<dim>::value(const boundary_id id, const unsigned int c, const dealii::Point<dim> &point) const
+  {
+    const auto found  = by_id.find(id);
+    double     result = 0.;
+    if (found != by_id.end())
+      for (const Expression<dim> &expression : found->second[c])
+        result += expression.value(point);
+    return result;
   }
 
   void EssentialConditionParameters::declare_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
@@ -97,16 +133,18 @@ namespace PatchFEM
     prm.add_parameter(
         "Dirichlet", dirichlet,
         vector_valued
-            ? "Displacements by boundary id: '0: 0; 0; 0, 1 2: free; free; 0.1*x'. A component that is 'free' has no "
-              "condition, 'exact' is that of the exact solution, and 'all' stands for all ids not named."
-            : "Values by boundary id: '0: 0, 1 2: x*y'. 'exact' is the exact solution, and 'all' stands for all ids "
-              "not named.");
+            ? "Displacements by boundary, a number or a name: '0: 0; 0; 0, clamp 2: free; free; 0.1*x'. A component "
+              "that "
+              "is 'free' has no condition, 'exact' is that of the exact solution, and 'all' stands for all boundaries "
+              "not named."
+            : "Values by boundary, a number or a name: '0: 0, inlet 2: x*y'. 'exact' is the exact solution, and 'all' "
+              "stands for all boundaries not named.");
     if (vector_valued)
       prm.add_parameter("No normal flux", no_normal_flux,
-                        "Boundary ids on which the displacement has no normal component, such as '1, 2'.");
+                        "Boundaries on which the displacement has no normal component, such as '1, wall'.");
     prm.add_parameter(
         "Periodic", periodic,
-        "Pairs of boundary ids on which the solution is the same and the axis between them: '0 1 x, 2 3 y'.");
+        "Pairs of boundaries on which the solution is the same and the axis between them: '0 1 x, front back y'.");
     prm.leave_subsection();
   }
 
@@ -119,21 +157,21 @@ namespace PatchFEM
         dirichlet(
             parameters.dirichlet, n_components, n_components > 1, exact, constants, "Boundary conditions/Dirichlet")
   {
-    for (const std::string &id : dealii::Utilities::split_string_list(parameters.no_normal_flux, ','))
-      no_normal_flux_ids.insert(parse_id(id, "Boundary conditions/No normal flux"));
-    for (const std::string &item : dealii::Utilities::split_string_list(parameters.periodic, ','))
+    for (const std::string &item : split_outside(parameters.no_normal_flux, ','))
+      for (const std::string &word : split_words(item, "Boundary conditions/No normal flux"))
+        no_normal_flux_words.push_back(word);
+    for (const std::string &item : split_outside(parameters.periodic, ','))
     {
-      const std::string  name = "Boundary conditions/Periodic";
-      std::istringstream stream(item);
-      std::string        first, second, axis, rest;
-      require((stream >> first >> second >> axis) && !(stream >> rest) && axis.size() == 1 && axis[0] >= 'x' &&
-                  axis[0] < 'x' + dim,
-              "The entry ", name, " wants pairs of boundary ids and the axis between them, x",
-              dim == 3 ? ", y or z" : " or y", ", such as '0 1 x', but has ", quote(item), ".");
-      periodic_pairs.push_back(
-          {parse_id(first, name), parse_id(second, name), static_cast<unsigned int>(axis[0] - 'x')});
-      require(periodic_pairs.back().first != periodic_pairs.back().second, "The entry ", name, " joins boundary id ",
-              first, " to itself; each part of the boundary needs an id.");
+      const std::string              name  = "Boundary conditions/Periodic";
+      const std::vector<std::string> words = split_words(item, name);
+      if (words.empty())
+        continue;
+      require(words.size() == 3 && words[2].size() == 1 && words[2][0] >= 'x' && words[2][0] < 'x' + dim, "The entry ",
+              name, " wants pairs of boundaries and the axis between them, x", dim == 3 ? ", y or z" : " or y",
+              ", such as '0 1 x', but has ", quote(item), ".");
+      require(words[0] != words[1], "The entry ", name, " joins boundary id ", printable(words[0]),
+              " to itself; each part of the boundary needs an id.");
+      periodic_pairs.push_back({{{words[0], words[1]}}, static_cast<unsigned int>(words[2][0] - 'x'), {}});
     }
   }
 
@@ -149,36 +187,72 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void EssentialConditions<dim>::resolve(const std::set<boundary_id> &present)
+  void EssentialConditions<dim>::resolve(const MeshRegions &present)
   {
     dirichlet.resolve(present);
-    for (const boundary_id id : no_normal_flux_ids)
-      check_id(id, present, held_ids(), "Boundary conditions/No normal flux");
-    for (const PeriodicPair &pair : periodic_pairs)
-      for (const boundary_id id : {pair.first, pair.second})
-      {
-        check_id(id, present, {}, "Boundary conditions/Periodic");
-        require(!dirichlet.contains(id), "Boundary id ", id,
-                " has both a periodic and a Dirichlet condition; choose one.");
-      }
+    const std::set<boundary_id> held = held_ids();
+    no_normal_flux_ids.clear();
+    for (const std::string &word : no_normal_flux_words)
+      for (const boundary_id id : find_ids(word, present, held, "Boundary conditions/No normal flux"))
+        if (held.count(id) == 0)
+          no_normal_flux_ids.insert(id);
+    for (PeriodicPair &pair : periodic_pairs)
+    {
+      for (unsigned int side = 0; side < 2; ++side)
+        pair.ids[side] = find_ids(pair.words[side], present, {}, "Boundary conditions/Periodic");
+      for (unsigned int side = 0; side < 2; ++side)
+        for (const boundary_id id : pair.ids[side])
+        {
+          require(!dirichlet.contains(id), "Faces of ", present.describe(id, "boundary"),
+                  " have both a periodic and a Dirichlet condition; choose one.");
+          require(pair.ids[1 - side].count(id) == 0, "The entry Boundary conditions/Periodic joins ",
+                  quote(pair.words[0]), " to ", quote(pair.words[1]), ", and faces of ",
+                  present.describe(id, "boundary"), " are in both.");
+        }
+    }
   }
 
   template <int dim>
-  void EssentialConditions<dim>::add_periodicity(dealii::Triangulation<dim> &triangulation) const
+  void EssentialConditions<dim>::add_periodicity(dealii::Triangulation<dim> &triangulation)
   {
-    std::vector<dealii::GridTools::PeriodicFacePair<typename dealii::Triangulation<dim>::cell_iterator>> faces;
+    // For deal.II each side has one id.
+    constexpr boundary_id side_ids[2] = {cut_face_id - 1, cut_face_id - 2};
+    using Iterator                    = typename dealii::Triangulation<dim>::cell_iterator;
+    std::vector<dealii::GridTools::PeriodicFacePair<Iterator>> faces;
     for (const PeriodicPair &pair : periodic_pairs)
+    {
+      std::vector<std::pair<typename dealii::Triangulation<dim>::face_iterator, boundary_id>> changed;
+      for (const auto &cell : triangulation.cell_iterators_on_level(0))
+        for (const auto &face : cell->face_iterators())
+          for (unsigned int side = 0; face->at_boundary() && side < 2; ++side)
+            if (pair.ids[side].count(face->boundary_id()) > 0)
+            {
+              changed.emplace_back(face, face->boundary_id());
+              face->set_boundary_id(side_ids[side]);
+            }
+      const auto restore = [&] {
+        for (const auto &item : changed)
+          item.first->set_boundary_id(item.second);
+      };
       try
       {
-        dealii::GridTools::collect_periodic_faces(triangulation, pair.first, pair.second, pair.direction, faces);
+        dealii::GridTools::collect_periodic_faces(triangulation, side_ids[0], side_ids[1], pair.direction, faces);
       }
       catch (const dealii::ExceptionBase &)
       {
-        throw Error("The faces of boundary ids ", pair.first, " and ", pair.second, " do not match along ",
-                    char('x' + pair.direction), "; periodic parts of the boundary must be copies of each other.");
+        restore();
+        throw Error("The faces of boundaries ", quote(pair.words[0]), " and ", quote(pair.words[1]),
+                    " do not match along ", char('x' + pair.direction),
+                    "; periodic parts of the boundary must be copies of each other.");
       }
+      restore();
+    }
     if (!faces.empty())
       triangulation.add_periodicity(faces);
+    periodic_faces.clear();
+    for (const auto &pair : faces)
+      periodic_faces.push_back(
+          {{pair.cell[0]->index(), pair.cell[1]->index()}, {pair.face_idx[0], pair.face_idx[1]}, pair.orientation});
   }
 
   template <int dim>
@@ -186,8 +260,17 @@ namespace PatchFEM
                                                   const dealii::DoFHandler<dim>     &dof_handler,
                                                   dealii::AffineConstraints<double> &constraints) const
   {
-    for (const PeriodicPair &pair : periodic_pairs)
-      dealii::DoFTools::make_periodicity_constraints(dof_handler, pair.first, pair.second, pair.direction, constraints);
+    using Iterator = typename dealii::DoFHandler<dim>::cell_iterator;
+    std::vector<dealii::GridTools::PeriodicFacePair<Iterator>> pairs;
+    for (const PeriodicFaces &faces : periodic_faces)
+    {
+      const auto cell = [&](const int index) {
+        return Iterator(&dof_handler.get_triangulation(), 0, index, &dof_handler);
+      };
+      pairs.push_back(
+          {{cell(faces.cells[0]), cell(faces.cells[1])}, {faces.faces[0], faces.faces[1]}, faces.orientation, {}});
+    }
+    dealii::DoFTools::make_periodicity_constraints<dim, dim, double>(pairs, constraints);
 
     for (const boundary_id id : dirichlet.ids())
     {
@@ -213,7 +296,23 @@ namespace PatchFEM
     std::set<boundary_id> result = dirichlet.ids();
     result.insert(no_normal_flux_ids.begin(), no_normal_flux_ids.end());
     for (const PeriodicPair &pair : periodic_pairs)
-      result.insert({pair.first, pair.second});
+      for (const std::set<boundary_id> &side : pair.ids)
+        result.insert(side.begin(), side.end());
+    return result;
+  }
+
+  template <int dim>
+  std::vector<std::string> EssentialConditions<dim>::entries_on(const boundary_id id) const
+  {
+    std::vector<std::string> result;
+    if (dirichlet.contains(id))
+      result.push_back("Dirichlet");
+    if (no_normal_flux_ids.count(id) > 0)
+      result.push_back("No normal flux");
+    for (const PeriodicPair &pair : periodic_pairs)
+      for (unsigned int side = 0; side < 2; ++side)
+        if (pair.ids[side].count(id) > 0)
+          result.push_back("Periodic");
     return result;
   }
 
@@ -228,10 +327,21 @@ namespace PatchFEM
   {}
 
   template <int dim>
-  void NaturalConditions<dim>::resolve(const std::set<boundary_id> &present, const std::set<boundary_id> &held)
+  void NaturalConditions<dim>::resolve(const MeshRegions &present, const std::set<boundary_id> &held)
   {
+    boundaries = present;
     for (BoundaryFormulas<dim> *formulas : {&loads, &pressure, &robin})
-      formulas->resolve(present, held);
+      formulas->resolve(present, held, BoundaryFormulas<dim>::Overlap::sum);
+  }
+
+  template <int dim>
+  std::vector<std::string> NaturalConditions<dim>::entries_on(const boundary_id id) const
+  {
+    std::vector<std::string> result;
+    for (const BoundaryFormulas<dim> *formulas : {&loads, &pressure, &robin})
+      if (formulas->contains(id))
+        result.push_back(formulas->short_name());
+    return result;
   }
 
   template <int dim>
@@ -249,25 +359,19 @@ namespace PatchFEM
                                     const dealii::Tensor<1, dim> &normal,
                                     double                       *g) const
   {
-    const Expression<dim> *p      = pressure.formula(id, 0);
-    const double           p_here = p != nullptr ? p->value(point) : 0.;
+    const double p = pressure.value(id, 0, point);
     for (unsigned int c = 0; c < n; ++c)
-    {
-      g[c] = p != nullptr ? -p_here * normal[c] : 0.;
-      if (const Expression<dim> *formula = loads.formula(id, c))
-        g[c] += formula->value(point);
-      if (const Expression<dim> *formula = robin.formula(id, 1 + c))
-        g[c] += formula->value(point);
-    }
+      g[c] = -p * normal[c] + loads.value(id, c, point) + robin.value(id, 1 + c, point);
   }
 
   template <int dim>
   double NaturalConditions<dim>::robin_coefficient(const boundary_id id, const dealii::Point<dim> &point) const
   {
-    const Expression<dim> *alpha = robin.formula(id, 0);
-    const double           value = alpha != nullptr ? alpha->value(point) : 0.;
-    require(value >= 0., "The coefficient alpha of Boundary conditions/Robin is negative on boundary id ", id,
-            "; it must be at least 0.");
+    const double value = robin.value(id, 0, point);
+    require(value >= 0., [&] {
+      return text_of("The coefficient alpha of Boundary conditions/Robin is negative on ",
+                     boundaries.describe(id, "boundary"), "; it must be at least 0.");
+    });
     return value;
   }
 

@@ -42,8 +42,8 @@ namespace PatchFEM
         const auto   found =
             std::find_if(degrees.begin(), degrees.end(), [&](const double p) { return std::abs(value - p) < 1e-6; });
         if (found == degrees.end()) // the centre is computed only then
-          throw Error("The degree ", value, " that ", entry, " gives to the cell around (", cell->center(),
-                      "), material id ", cell->material_id(),
+          throw Error("The degree ", value, " that ", entry, " gives to the cell around (", cell->center(), "), ",
+                      degree.describe(cell->material_id()),
                       ", is not in the list Finite element/Degrees = ", dealii::Patterns::Tools::to_string(degrees),
                       "; correct one of them.");
         cell->set_active_fe_index(found - degrees.begin());

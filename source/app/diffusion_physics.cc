@@ -15,20 +15,20 @@ namespace PatchFEM
   void DiffusionApplication::declare_physics(dealii::ParameterHandler &prm)
   {
     prm.enter_subsection("Boundary conditions");
-    prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary id: '2: 1, 3 4: x*y'.");
+    prm.add_parameter("Flux", natural.loads, "Inflow K du/dn by boundary: '2: 1, 3 4: x*y'.");
     prm.add_parameter("Robin", natural.robin,
-                      "alpha and g of K du/dn + alpha u = g by boundary id: '2: 10; 10*20, 3: 1; 0'.");
+                      "alpha and g of K du/dn + alpha u = g by boundary: '2: 10; 10*20, 3: 1; 0'.");
     prm.leave_subsection();
     prm.enter_subsection("Material");
     prm.add_parameter(words.coefficient, coefficient,
-                      "K of div(K grad u): a formula, or one per material id ('1: 2, 2 3: 1+x, default: 1'). Tensors "
+                      "K of div(K grad u): a formula, or one per material ('1: 2, 2 3: 1+x, default: 1'). Tensors "
                       "are given by their upper triangle, Kxx; Kxy; Kyy or Kxx; Kxy; Kxz; Kyy; Kyz; Kzz.");
     prm.add_parameter(words.reaction, reaction,
                       std::string("r ") + (words.positive_reaction ? ">" : ">=") +
-                          " 0 of the term r u: a formula, or one per material id.");
+                          " 0 of the term r u: a formula, or one per material.");
     prm.leave_subsection();
     prm.enter_subsection("Loads");
-    prm.add_parameter("Source", source, "f: a formula, or one per material id.");
+    prm.add_parameter("Source", source, "f: a formula, or one per material.");
     prm.declare_entry("Right-hand side", "loads", dealii::Patterns::Selection("loads|ones"),
                       "loads: the integrals of Source, Flux and Robin with every shape function. ones: 1 in every "
                       "unknown, b_i = 1, which is no load of a continuous problem but what comparisons of solvers "
@@ -137,11 +137,7 @@ namespace PatchFEM
 
       std::vector<std::string> solution_names() const override { return {"solution"}; }
 
-    protected:
-      std::vector<const MaterialFunction<dim> *> material_functions() const override
-      {
-        return {&coefficient, &reaction, &source};
-      }
+      std::vector<MaterialFunction<dim> *> material_functions() override { return {&coefficient, &reaction, &source}; }
 
     private:
       /** Laplace if K is a number and r = 0, else Diffusion. */
@@ -172,18 +168,18 @@ namespace PatchFEM
         multiply_by_power_of_two(s, -binary_exponent(largest));
         const bool positive =
             s[0][0] > 0 && dealii::determinant(s) > 0 && (dim == 2 || s[0][0] * s[1][1] - s[0][1] * s[0][1] > 0);
-        require(positive, "The entry ", coefficient_name, " is not positive definite at the point (", point,
-                "), material id ", material, ".");
+        require(positive, "The entry ", coefficient_name, " is not positive definite at the point (", point, "), ",
+                coefficient.describe(material), ".");
         return k;
       }
 
       /** Whether the form Laplace suffices. */
       bool is_plain() const { return coefficient.n_components() == 1 && reaction.is_zero(); }
 
-      const std::string           coefficient_name; ///< of its entry
-      const bool                  unit_rhs;
-      const MaterialFunction<dim> coefficient, reaction, source;
-      const bool                  constant_coefficients; ///< inside of each cell
+      const std::string     coefficient_name; ///< of its entry
+      const bool            unit_rhs;
+      MaterialFunction<dim> coefficient, reaction, source;
+      const bool            constant_coefficients; ///< inside of each cell
     };
   } // namespace
 

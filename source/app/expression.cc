@@ -19,24 +19,6 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Splits at @p separator where no parenthesis is open. */
-    std::vector<std::string> split_outside_parentheses(const std::string &text, const char separator)
-    {
-      std::vector<std::string> parts(1);
-      int                      depth = 0;
-      for (const char c : text)
-      {
-        depth += (c == '(') - (c == ')');
-        if (c == separator && depth == 0)
-          parts.emplace_back();
-        else
-          parts.back() += c;
-      }
-      for (std::string &part : parts)
-        part = dealii::Utilities::trim(part);
-      return parts;
-    }
-
     /** Whether one of @p names is an identifier in @p formula. */
     bool mentions(const std::string &formula, const std::set<std::string> &names)
     {
@@ -54,12 +36,64 @@ namespace PatchFEM
     }
   } // namespace
 
+  std::vector<std::string> split_outside(const std::string &text, const char separator)
+  {
+    std::vector<std::string> parts(1);
+    int                      depth  = 0;
+    bool                     quoted = false;
+    for (const char c : text)
+    {
+      quoted = quoted != (c == '"');
+      if (!quoted)
+        depth += (c == '(') - (c == ')');
+      if (c == separator && depth == 0 && !quoted)
+        parts.emplace_back();
+      else
+        parts.back() += c;
+    }
+    for (std::string &part : parts)
+      part = dealii::Utilities::trim(part);
+    return parts;
+  }
+
+  std::pair<std::string, std::string> split_key(const std::string &item)
+  {
+    // A colon also separates the branches of "condition ? a : b", behind the question mark.
+    bool quoted = false;
+    for (std::size_t i = 0; i < item.size() && (quoted || item[i] != '?'); ++i)
+    {
+      quoted = quoted != (item[i] == '"');
+      if (item[i] == ':' && !quoted)
+        return {dealii::Utilities::trim(item.substr(0, i)), dealii::Utilities::trim(item.substr(i + 1))};
+    }
+    return {"", item};
+  }
+
+  std::vector<std::string> split_words(const std::string &text, const std::string &entry)
+  {
+    std::vector<std::string> words;
+    for (std::size_t i = 0, end; (i = text.find_first_not_of(" \t", i)) != std::string::npos; i = end)
+    {
+      const bool quoted = text[i] == '"';
+      end               = quoted ? text.find('"', i + 1) : text.find_first_of(" \t\"", i);
+      require(!quoted || end != std::string::npos, "The entry ", entry,
+              " opens a quotation mark that it does not close: ", quote(text), ".");
+      end                    = std::min(end, text.size());
+      const std::string word = text.substr(i + quoted, end - i - quoted);
+      // 007 is 7.
+      const bool is_number = !quoted && word.find_first_not_of("0123456789") == std::string::npos;
+      words.push_back(is_number ? std::to_string(parse_id(word, entry)) : word);
+      end += quoted;
+    }
+    return words;
+  }
+
   Constants parse_constants(const std::string &text)
   {
     Constants constants{{"pi", dealii::numbers::PI}};
     if (dealii::Utilities::trim(text).empty())
       return constants;
-    for (const std::string &item : split_outside_parentheses(text, ','))
+    for (const std::string &item : split_outside(text, ','))
     {
       const std::size_t equals = item.find('=');
       require(equals != std::string::npos, "The entry Constants wants items such as 'a = 1.5', but has ", quote(item),
@@ -177,7 +211,7 @@ namespace PatchFEM
 
   std::vector<std::string> split_components(const std::string &text)
   {
-    return split_outside_parentheses(text, ';');
+    return split_outside(text, ';');
   }
 
   unsigned int parse_id(const std::string &text, const std::string &entry)
@@ -195,22 +229,16 @@ namespace PatchFEM
     std::vector<KeyedFormulas> result;
     if (dealii::Utilities::trim(text).empty())
       return result;
-    for (const std::string &item : split_outside_parentheses(text, ','))
+    for (const std::string &item : split_outside(text, ','))
     {
       KeyedFormulas keyed;
-      // A colon also separates the branches of "condition ? a : b", so what stands in front must look like a key.
-      const std::size_t colon   = item.find(':');
-      const std::string key     = colon == std::string::npos ? "" : dealii::Utilities::trim(item.substr(0, colon));
-      const bool        is_word = key == "all" || key == "default";
-      const bool has_key = is_word || (!key.empty() && key.find_first_not_of("0123456789 ") == std::string::npos);
-      require(has_key || allow_no_key, "The entry ", entry,
-              " wants ids in front of each formula, such as '0: 1, 2 3: x', but has ", quote(item), ".");
-      keyed.all = is_word || !has_key;
+      const auto [key, formulas] = split_key(item);
+      require(!key.empty() || allow_no_key, "The entry ", entry,
+              " wants ids or names in front of each formula, such as '0: 1, clamp 3: x', but has ", quote(item), ".");
+      keyed.all = key.empty() || key == "all" || key == "default";
       if (!keyed.all)
-        for (const std::string &id : dealii::Utilities::split_string_list(key, ' '))
-          if (!id.empty())
-            keyed.ids.insert(parse_id(id, entry));
-      keyed.formulas = split_components(has_key ? item.substr(colon + 1) : item);
+        keyed.words = split_words(key, entry);
+      keyed.formulas = split_components(formulas);
       keyed.text     = item;
       result.push_back(keyed);
     }
@@ -225,48 +253,84 @@ namespace PatchFEM
                                           const std::string               &entry)
       : entry(entry), range(range)
   {
-    const std::vector<KeyedFormulas> items = split_keyed_formulas(text, true, entry);
-    require(!items.empty(), "The entry ", entry, " is empty; give a formula, or one per material id.");
-    n = items.front().formulas.size();
+    const std::vector<KeyedFormulas> keyed = split_keyed_formulas(text, true, entry);
+    require(!keyed.empty(), "The entry ", entry, " is empty; give a formula, or one per material.");
+    n = keyed.front().formulas.size();
     if (std::find(n_components.begin(), n_components.end(), n) == n_components.end())
     {
       std::string legal;
       for (const unsigned int k : n_components)
         legal += (legal.empty() ? "" : " or ") + std::to_string(k);
       throw Error("The entry ", entry, " has ", n, " components (separated by ';') where ", legal,
-                  " are wanted: ", quote(items.front().text), ".");
+                  " are wanted: ", quote(keyed.front().text), ".");
     }
-    for (const KeyedFormulas &item : items)
+    for (const KeyedFormulas &item : keyed)
     {
       require(item.formulas.size() == n, "The entry ", entry, " has items with different numbers of components, ",
-              quote(items.front().text), " and ", quote(item.text), ".");
-      std::vector<Expression<dim>> parsed;
+              quote(keyed.front().text), " and ", quote(item.text), ".");
+      Formulas parsed;
       for (const std::string &formula : item.formulas)
       {
         const Expression<dim> &expression = parsed.emplace_back(formula, constants, entry);
         piecewise_constant                = piecewise_constant && expression.is_constant();
         zero = zero && expression.is_constant() && expression.value(dealii::Point<dim>()) == 0.;
       }
+      const auto add = [&](const std::string &word) {
+        const bool is_new = std::none_of(this->items.begin(), this->items.end(),
+                                         [&](const auto &other) { return other.first == word; });
+        require(is_new, "The entry ", entry,
+                word.empty() ? " has more than one default." : " names material " + quote(word) + " twice.");
+        this->items.emplace_back(word, parsed);
+      };
       if (item.all)
-      {
-        require(default_formulas.empty(), "The entry ", entry, " has more than one default.");
-        default_formulas = parsed;
-      }
-      for (const unsigned int id : item.ids)
-        require(material_formulas.emplace(id, parsed).second, "The entry ", entry, " names material id ", id,
-                " twice.");
+        add("");
+      for (const std::string &word : item.words)
+        add(word);
     }
+  }
+
+  template <int dim>
+  void MaterialFunction<dim>::resolve(const MeshRegions &present)
+  {
+    materials = present;
+    by_material.clear();
+    std::map<unsigned int, std::string> words;
+    for (const auto &[word, formulas] : items)
+      if (!word.empty())
+        for (const unsigned int id : present.find(word, entry, "material"))
+        {
+          const auto [found, is_new] = by_material.emplace(id, formulas);
+          require(is_new || found->second == formulas, "The entry ", entry,
+                  " gives different values to cells that are in ", quote(words[id]), " and in ", quote(word),
+                  "; take one of them out, or write them alike.");
+          words.emplace(id, word);
+        }
+    const auto rest = std::find_if(items.begin(), items.end(), [](const auto &item) { return item.first.empty(); });
+    for (const unsigned int id : present.ids())
+      if (by_material.count(id) == 0)
+      {
+        require(rest != items.end(), "The entry ", entry, " says nothing about ", present.describe(id, "material"),
+                ", which the mesh has; add it or 'default: ...'.");
+        by_material.emplace(id, rest->second);
+      }
+  }
+
+  template <int dim>
+  std::string MaterialFunction<dim>::text(const dealii::types::material_id material) const
+  {
+    std::string result;
+    for (const Expression<dim> &expression : formulas(material))
+      result += (result.empty() ? "" : "; ") +
+                (expression.is_constant() ? text_of(expression.value(dealii::Point<dim>())) : std::string("varies"));
+    return result;
   }
 
   template <int dim>
   const std::vector<Expression<dim>> &MaterialFunction<dim>::formulas(const dealii::types::material_id material) const
   {
-    const auto found = material_formulas.find(material);
-    if (found != material_formulas.end())
-      return found->second;
-    require(!default_formulas.empty(), "The entry ", entry, " says nothing about material id ", material,
-            ", which the mesh has; add it or 'default: ...'.");
-    return default_formulas;
+    const auto found = by_material.find(material);
+    require(found != by_material.end(), "The entry ", entry, " is not resolved for material id ", material, ".");
+    return found->second;
   }
 
   template <int dim>
@@ -278,20 +342,9 @@ namespace PatchFEM
     const double           result     = expression.value(point);
     if ((result > range.above && result < range.below) || (range.closed_below && result == range.above))
       return result;
-    throw Error("The entry ", entry, " is ", result, " at the point (", point, "), material id ", material,
+    throw Error("The entry ", entry, " is ", result, " at the point (", point, "), ", describe(material),
                 "; it must be ", range.closed_below ? "at least " : "greater than ", range.above,
                 std::isfinite(range.below) ? text_of(" and less than ", range.below) : "", ".");
-  }
-
-  template <int dim>
-  void MaterialFunction<dim>::check_material_ids(const std::set<dealii::types::material_id> &present) const
-  {
-    for (const auto &item : material_formulas)
-      if (present.count(item.first) == 0)
-        throw Error("The entry ", entry, " names material id ", item.first, ", but no cell has it; the mesh has ",
-                    dealii::Patterns::Tools::to_string(present), ".");
-    for (const dealii::types::material_id id : present)
-      formulas(id);
   }
 
   template class Expression<2>;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "app/mesh_triangulation.h"
-#include "base/byte_stream.h"
 
 #include <patchfem/app/expression.h>
 #include <patchfem/app/memory_forecast.h>
@@ -20,9 +19,16 @@
 #include <deal.II/grid/manifold.h>
 #include <deal.II/grid/manifold_lib.h>
 
+#include <boost/serialization/map.hpp>
+#include <boost/serialization/set.hpp>
+#include <boost/serialization/string.hpp>
+#include <boost/serialization/utility.hpp>
+#include <boost/serialization/vector.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace PatchFEM
@@ -36,22 +42,21 @@ namespace PatchFEM
     /** Cells that a mesh is refined to before it is cut into parts: few make uneven ones. */
     constexpr std::uint64_t cells_per_rank = 32;
 
-    /** `1: x < 0; 2: y > 1` to pairs; the predicate is what follows the first colon, and may contain others. */
-    std::vector<std::pair<types::boundary_id, std::string>> parse_rules(const std::string &text)
+    /** `clamp: x < 0; 2: y > 1` to rules; the predicate is what follows the first colon, and may contain others. */
+    std::vector<MeshParameters::Rule> parse_rules(const std::string &text)
     {
-      std::vector<std::pair<types::boundary_id, std::string>> rules;
-      for (const std::string &rule : Utilities::split_string_list(text, ';'))
+      std::vector<MeshParameters::Rule> rules;
+      for (const std::string &rule : split_outside(text, ';'))
       {
         if (rule.empty())
           continue;
-        const std::size_t colon     = rule.find(':');
-        const std::string id        = Utilities::trim(rule.substr(0, colon));
-        const std::string predicate = colon == std::string::npos ? "" : Utilities::trim(rule.substr(colon + 1));
-        require(!id.empty() && id.find_first_not_of("0123456789") == std::string::npos && !predicate.empty(),
-                "The rule ", quote(rule),
-                " of Boundary ids/Rules is not of the form 'id: predicate'; write, for example, '1: x < 1e-9; 2: x > "
-                "0.999 && y < 1'.");
-        rules.emplace_back(parse_id(id, "Boundary ids/Rules"), predicate);
+        const auto [key, predicate]        = split_key(rule);
+        const std::vector<std::string> ids = split_words(key, "Boundary ids/Rules");
+        require(
+            ids.size() == 1 && !predicate.empty(), "The rule ", quote(rule),
+            " of Boundary ids/Rules is not of the form 'boundary: predicate', with a number or a name, in quotation "
+            "marks if it has spaces; write, for example, 'clamp: x < 1e-9; 2: x > 0.999 && y < 1'.");
+        rules.emplace_back(ids[0], predicate);
       }
       return rules;
     }
@@ -155,26 +160,37 @@ namespace PatchFEM
       return result;
     }
 
-    /** Gives its id to each face: that of the first rule that holds at its centre, else what it was. */
+    /** The centres of all faces of @p lists. */
     template <int dim>
-    void apply_rules(MeshLists &lists, const MeshParameters &parameters)
+    std::vector<Point<dim>> centres_of_faces(const MeshLists &lists)
     {
       const unsigned int      n = n_vertices_per_face(lists.kind);
       std::vector<Point<dim>> centres(lists.n_faces());
       for (std::size_t i = 0; i < lists.faces.size(); ++i)
         for (unsigned int d = 0; d < dim; ++d)
           centres[i / n][d] += lists.vertices[lists.faces[i]][d] / n;
-      std::vector<bool> taken(lists.n_faces(), false);
-      for (const auto &[id, formula] : parameters.boundary_rules)
+      return centres;
+    }
+
+    /** Gives its id to each face: that of the first rule that holds at its centre, else what it was. */
+    template <int dim>
+    void apply_rules(MeshLists &lists, const MeshParameters &parameters, MeshFacts &facts)
+    {
+      const std::vector<Point<dim>>       centres = centres_of_faces<dim>(lists);
+      std::vector<bool>                   taken(lists.n_faces(), false);
+      std::map<unsigned int, std::string> rules; // by id
+      for (const MeshParameters::Rule &rule : parameters.boundary_rules)
       {
-        const std::string name  = "The rule " + quote(std::to_string(id) + ": " + formula) + " of Boundary ids/Rules";
-        const std::string names = FunctionParser<dim>::default_variable_names();
-        std::size_t       n_matches = 0, n_taken = 0;
+        const std::string  name = "The rule " + quote(rule.boundary + ": " + rule.predicate) + " of Boundary ids/Rules";
+        const std::string  names = FunctionParser<dim>::default_variable_names();
+        const unsigned int id    = facts.boundaries.add({facts.boundaries.group_of_rule(rule.boundary)});
+        rules.emplace(id, name);
+        std::size_t n_matches = 0, n_taken = 0;
         try
         {
           const SilentStandardError silence;
           FunctionParser<dim>       predicate;
-          predicate.initialize(names, formula, {{"pi", numbers::PI}});
+          predicate.initialize(names, rule.predicate, {{"pi", numbers::PI}});
           for (std::size_t f = 0; f < lists.n_faces(); ++f)
           {
             const double value = predicate.value(centres[f]);
@@ -196,6 +212,15 @@ namespace PatchFEM
         require(n_taken > 0, name, " matches none of the ", lists.n_faces(),
                 " boundary faces of the coarse mesh; check it, and Coarse refinements if faces are large.");
         require(n_matches > 0, name, " matches only faces that an earlier rule has taken; move it before that one.");
+      }
+      for (const auto &[id, name] : rules)
+      {
+        std::size_t n_others = 0;
+        for (std::size_t f = 0; f < lists.n_faces(); ++f)
+          n_others += lists.face_ids[f] == id && !taken[f];
+        if (n_others > 0)
+          facts.notes.push_back("Caution: " + name + " names a boundary that has " + counted(n_others, "face") +
+                                " already; they stay in it, so choose another number or name if they should not.");
       }
     }
 
@@ -277,21 +302,26 @@ namespace PatchFEM
       return (std::filesystem::path(parameters.directory) / parameters.file).string();
     }
 
+    template <int dim>
+    MeshLists read(const MeshParameters &parameters)
+    {
+      return read_mesh(file_name(parameters), dim, {parameters.material_data, parameters.join});
+    }
+
     /** The file of @p parameters, read by the first rank of @p triangulation and given to the others. */
     template <int dim>
     MeshLists read_once(const MeshParameters &parameters, const Triangulation<dim> &triangulation)
     {
-      const std::string file  = file_name(parameters);
-      const auto        ranks = ranks_of(triangulation);
+      const auto ranks = ranks_of(triangulation);
       if (ranks->size() == 1)
-        return read_mesh(file, dim);
+        return read<dim>(parameters);
       MeshLists lists;
       ranks->together([&] {
         if (ranks->rank() == 0)
-          lists = read_mesh(file, dim);
+          lists = read<dim>(parameters);
       });
       share(lists, *ranks);
-      lists.source = file;
+      lists.source = file_name(parameters);
       return lists;
     }
 
@@ -329,7 +359,8 @@ namespace PatchFEM
       require(!simplices_in_file || parameters.simplices == Simplices::none, "The mesh file ", quote_file(lists.source),
               " consists of ", plural_name(lists.kind), " already; set Mesh/Simplices = none.");
       MeshSummary summary;
-      summary.simplices = simplices_in_file || parameters.simplices != Simplices::none;
+      static_cast<MeshFacts &>(summary) = std::move(lists.facts);
+      summary.simplices                 = simplices_in_file || parameters.simplices != Simplices::none;
       require(summary.simplices || !parameters.dealii_refines_simplices,
               "Mesh/Simplex refinement = dealii is for simplices, and the mesh has none; remove it, or set "
               "Mesh/Simplices.");
@@ -364,13 +395,13 @@ namespace PatchFEM
       if (moves(parameters))
         for (std::array<double, 3> &x : lists.vertices)
           x = move(parameters, x);
-      apply_rules<dim>(lists, parameters);
+      for (const std::uint32_t id : lists.face_ids) // of a generator, too
+        summary.boundaries.add(id);
+      apply_rules<dim>(lists, parameters, summary);
       summary.cell_kind      = plural_name(lists.kind);
       summary.n_coarse_cells = lists.n_cells();
-      for (const std::uint32_t id : lists.face_ids)
-        summary.boundaries.add(id);
-      for (const std::uint32_t id : lists.material_ids)
-        summary.materials.add(id);
+      summary.boundaries.restrict_to(std::set<unsigned int>(lists.face_ids.begin(), lists.face_ids.end()));
+      summary.materials.restrict_to(std::set<unsigned int>(lists.material_ids.begin(), lists.material_ids.end()));
       return summary;
     }
 
@@ -384,37 +415,20 @@ namespace PatchFEM
 
       CoarseMesh(const MeshParameters &parameters, const Communicator &ranks)
       {
-        Writer writer;
+        Communicator::Bytes bytes;
         ranks.together([&] {
           if (ranks.rank() != 0)
             return;
           in_words(parameters, [&] {
             if (!parameters.file.empty())
-              lists = read_mesh(file_name(parameters), dim);
+              lists = read<dim>(parameters);
             Triangulation<dim> hypercubes;
             summary = make_coarse(hypercubes, lists, parameters, OneRank());
             curved  = !summary.simplices && is_curved(hypercubes);
           });
-          writer.put(lists.kind);
-          writer.put(curved);
-          writer.put(summary.simplices);
-          writer.put(summary.n_coarse_cells);
-          for (const MeshRegions *regions : {&summary.boundaries, &summary.materials})
-            writer.put(std::vector<unsigned int>(regions->ids().begin(), regions->ids().end()));
+          bytes = Utilities::pack(std::make_pair(summary, curved), false);
         });
-        const Communicator::Bytes bytes = ranks.all_gather(writer.bytes)[0];
-        Reader                    reader(bytes);
-        summary.cell_kind = plural_name(reader.get<CellKind>());
-        reader.get(&curved, 1);
-        reader.get(&summary.simplices, 1);
-        reader.get(&summary.n_coarse_cells, 1);
-        for (MeshRegions *regions : {&summary.boundaries, &summary.materials})
-        {
-          std::vector<unsigned int> list;
-          reader.get(list);
-          for (const unsigned int id : list)
-            regions->add(id);
-        }
+        std::tie(summary, curved) = Utilities::unpack<std::pair<MeshSummary, bool>>(ranks.all_gather(bytes)[0], false);
       }
     };
 
@@ -517,6 +531,12 @@ namespace PatchFEM
     prm.add_parameter("File", file,
                       "A mesh file (.msh, .vtk, .ucd, .inp, or one of these with .gz behind it), relative to the "
                       "folder of the parameter file.");
+    prm.add_parameter("Material data", material_data,
+                      "Name of the cell data of a .vtk file that are material and boundary ids; empty: MaterialID, "
+                      "mat_id, material, attribute, gmsh:physical, CellEntityIds or medit:ref, whichever is there.");
+    prm.declare_entry("Join", "", Patterns::Anything(),
+                      "Nodes of the file that are at most this far from each other, in the units of the file, become "
+                      "one, which joins bodies that touch; 0: those at the same place. Empty: none.");
     prm.add_parameter("Coarse refinements", coarse_refinements,
                       "Refinements that give the coarse mesh: new vertices lie on the domain's manifolds.",
                       Patterns::Integer(0, 20));
@@ -532,9 +552,11 @@ namespace PatchFEM
                       "which degrades tetrahedra and is there for comparison.");
     prm.leave_subsection();
     prm.enter_subsection("Boundary ids");
-    prm.declare_entry("Rules", "", Patterns::Anything(),
-                      "'id: predicate' separated by semicolons; predicates are muParser expressions of x, y, z and pi "
-                      "at the centre of a boundary face of the coarse mesh, the first that is not 0 gives the id.");
+    prm.declare_entry(
+        "Rules", "", Patterns::Anything(),
+        "'boundary: predicate' separated by semicolons, such as 'clamp: x < 1e-9; 2: y > 1'; a boundary is "
+        "a number or a name, in quotation marks if it has spaces. Predicates are muParser expressions of x, "
+        "y, z and pi at the centre of a boundary face of the coarse mesh; the first that is not 0 takes it.");
     prm.leave_subsection();
   }
 
@@ -554,25 +576,32 @@ namespace PatchFEM
     if (!axis.empty())
       rotation_axis = axis[0];
     boundary_rules = parse_rules(prm.get({"Boundary ids"}, "Rules"));
+    join.reset();
+    if (const std::string distance = prm.get({"Mesh"}, "Join"); !distance.empty())
+      join = constant_value(distance, {}, "Mesh/Join");
+    require(!join || *join >= 0., "Mesh/Join = ", prm.get({"Mesh"}, "Join"), " is negative; it is a distance.");
     require(!generator.empty() || !file.empty(), "Neither Mesh/Generator nor Mesh/File is set; set one of them.");
     require(generator.empty() || file.empty(), "Both Mesh/Generator and Mesh/File are set; set one of them.");
     require(!generator.empty() || generator_arguments.empty(),
             "Mesh/Generator arguments are set, but the domain comes from Mesh/File; remove them.");
+    require(!file.empty() || (!join && material_data.empty()), "Mesh/", join ? "Join" : "Material data",
+            " is set, which is for Mesh/File, and the domain comes from Mesh/Generator; remove it.");
   }
 
   std::string MeshSummary::text() const
   {
-    const auto list = [](const auto &ids) {
-      // A list such as 1 2 3 of many ids is a range to a reader.
-      if (ids.size() > 12)
-        return text_of(" ", *ids.begin(), " ... ", *ids.rbegin(), " (", ids.size(), ")");
-      std::string result;
-      for (const auto id : ids)
-        result += " " + std::to_string(id);
-      return result;
+    const auto named = [](const MeshRegions &regions, const char *ids, const char *names) {
+      return (regions.has_names() ? names : ids) + (" " + regions.list());
     };
-    return text_of(n_cells, " ", cell_kind, ", materials", list(materials.ids()), ", boundary ids",
-                   list(boundaries.ids()));
+    std::string contact;
+    if (n_coinciding > 0)
+      contact = text_of(n_coinciding, " of ", n_parts > 1 ? "their" : "its",
+                        " faces coincide with others without being joined: Mesh/Join = DISTANCE joins nodes");
+    if (n_touching > 0)
+      contact += text_of(contact.empty() ? "" : "; ", n_touching, " touch others with other nodes, and are not joined");
+    return text_of(n_cells, " ", cell_kind, n_parts > 1 ? text_of(" in ", n_parts, " parts") : "",
+                   contact.empty() ? "" : " (" + contact + ")", ", ", named(materials, "materials", "materials"), ", ",
+                   named(boundaries, "boundary ids", "boundaries"));
   }
 
   template <int dim>

@@ -6,8 +6,14 @@
 #include <patchfem/base/simplex_refinement.h>
 
 #include <deal.II/base/types.h>
+#include <deal.II/base/utilities.h>
 #include <deal.II/lac/sparsity_pattern.h>
 #include <deal.II/lac/sparsity_tools.h>
+
+#include <boost/serialization/map.hpp>
+#include <boost/serialization/set.hpp>
+#include <boost/serialization/string.hpp>
+#include <boost/serialization/vector.hpp>
 
 #include <algorithm>
 #include <array>
@@ -307,7 +313,10 @@ namespace PatchFEM::internal
     Writer writer;
     ranks.together([&] {
       if (ranks.rank() == 0)
+      {
         put(writer, lists);
+        writer.put(dealii::Utilities::pack(lists.facts, false));
+      }
       require(writer.bytes.size() <= std::size_t(std::numeric_limits<int>::max()), "The ", lists.n_cells(),
               " coarse cells, which each rank is to have, are more than MPI counts in a message; use fewer, and Global "
               "refinements.");
@@ -316,6 +325,9 @@ namespace PatchFEM::internal
     ranks.together([&] {
       Reader reader(bytes);
       get(reader, lists);
+      std::vector<char> facts;
+      reader.get(facts);
+      lists.facts = dealii::Utilities::unpack<MeshFacts>(facts, false);
     });
   }
 } // namespace PatchFEM::internal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/app/mesh.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/mesh_lists.h>
 #include <patchfem/base/quote.h>
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,36 +116,81 @@ namespace PatchFEM
   class MeshCollector
   {
   public:
-    MeshCollector(MeshScanner &scanner, unsigned int dim);
+    using Group = MeshRegions::Group;
+
+    MeshCollector(MeshScanner &scanner, unsigned int dim, const MeshFileOptions &options);
 
     void add_vertex(std::int64_t label, const std::array<double, 3> &x);
 
     /** One whose three coordinates are the scanner's next words. */
     void read_vertex(std::int64_t label);
 
+    /** @name The id of elements of @p dimension, as add_element() wants it */
+    /** @{ */
+    /** Those in the group @p number: none if it is 0, or -1 and they are faces. */
+    std::uint32_t id_of_number(unsigned int dimension, std::int64_t number);
+
+    /** Those in all @p groups. */
+    std::uint32_t id_of_groups(unsigned int dimension, const std::vector<Group> &groups);
+
+    /** Those in the groups of both ids. */
+    std::uint32_t unite(unsigned int dimension, std::uint32_t a, std::uint32_t b);
+
+    /** The group @p number has a name. */
+    void add_name(unsigned int dimension, std::int64_t number, const std::string &name);
+    /** @} */
+
     /**
      * An element whose vertices have the labels @p vertices, quadrilaterals and hexahedra in loops: 0 1 2 3 around one
-     * face, 4 5 6 7 above them. @p id is what becomes the material or boundary id; -1 is none, for faces only.
+     * face, 4 5 6 7 above them. It may be there several times, with different ids.
      */
-    void add_element(const ElementShape &shape, const std::int64_t *vertices, std::int64_t id, std::uint32_t line);
+    void add_element(const ElementShape &shape, const std::int64_t *vertices, std::uint32_t id, std::uint32_t line);
 
     /** One whose vertices are the scanner's next words. */
-    void read_element(const ElementShape &shape, std::int64_t id);
+    void read_element(const ElementShape &shape, std::uint32_t id);
+
+    /** Boundary faces all of whose vertices are in the set are in a group of that name. */
+    void add_node_set(const std::string &name, const std::vector<std::int64_t> &vertices);
+
+    /** The user is told that @p what of the file is not used. */
+    void pass_over(const std::string &what);
 
     /** The mesh, cleaned and checked. */
     MeshLists finish();
 
     std::size_t n_vertices() const { return mesh.vertices.size(); }
 
+    const unsigned int     dim;
+    const MeshFileOptions &options;
+
   private:
-    MeshScanner                                    &scanner;
-    const unsigned int                              dim;
-    MeshLists                                       mesh;
-    std::unordered_map<std::int64_t, std::uint32_t> numbers;
+    MeshScanner                                                    &scanner;
+    MeshLists                                                       mesh;
+    std::unordered_map<std::int64_t, std::uint32_t>                 numbers;
+    std::map<unsigned int, std::map<std::int64_t, std::string>>     names; ///< by dimension and number
+    std::map<std::pair<unsigned int, std::int64_t>, std::uint32_t>  ids_of_numbers;
+    std::vector<std::pair<std::string, std::vector<std::uint32_t>>> node_sets;
+    std::vector<std::string>                                        passed_over;
     /// Faces arrive before the kind of cell is known; the shape decides whether they fit.
     const ElementShape *face_shape      = nullptr;
     std::uint32_t       first_face_line = 0;
+
+    void join_vertices();
+    void unite_double_cells();
+    void flatten();
+    void apply_node_sets();
+    void renumber_regions();
   };
+
+  /** @p words with commas between them. */
+  template <typename Words>
+  std::string joined(const Words &words)
+  {
+    std::string result;
+    for (const std::string &word : words)
+      result += (result.empty() ? "" : ", ") + word;
+    return result;
+  }
 
   /** One reader per format; the scanner stands at the start of the file. */
   void read_gmsh(MeshScanner &scanner, MeshCollector &mesh);

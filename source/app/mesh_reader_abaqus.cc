@@ -2,8 +2,10 @@
 #include "mesh_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <regex>
+#include <set>
 #include <utility>
 
 namespace PatchFEM
@@ -26,6 +28,14 @@ namespace PatchFEM
       return words;
     }
 
+    /** Keywords that say nothing of a mesh, or of what a run is to compute. */
+    const std::set<std::string> silent = {
+        "*HEADING",     "*PREPRINT",       "*PART",    "*END PART",       "*ASSEMBLY",      "*END ASSEMBLY",
+        "*MATERIAL",    "*END INSTANCE",   "*STEP",    "*END STEP",       "*STATIC",        "*OUTPUT",
+        "*NODE OUTPUT", "*ELEMENT OUTPUT", "*RESTART", "*CONTACT OUTPUT", "*ENERGY OUTPUT", "*NODE PRINT",
+        "*NODE FILE",   "*EL PRINT",       "*EL FILE", "*ENERGY PRINT",   "*ENERGY FILE",   "*MONITOR",
+        "*FILE FORMAT", "*CONTACT FILE",   "*PRINT",   "*CONTACT PRINT",  "*SECTION PRINT", "*SECTION FILE"};
+
     class AbaqusReader
     {
     public:
@@ -39,28 +49,36 @@ namespace PatchFEM
           scanner.require(line.front() == '*', "a line of data stands where a keyword should start with *");
           read_keyword();
         }
-        finish();
+        assign_materials();
+        add_elements();
+        add_surfaces();
+        for (const auto &set : node_sets)
+          mesh.add_node_set(spelling.at(set.first), set.second);
       }
 
     private:
+      using Group  = MeshRegions::Group;
+      using Labels = std::vector<std::int64_t>;
+
+      using Name = const std::string *; ///< a key of `spelling`, null for none
+
       struct Element
       {
-        const ElementShape       *shape;
-        std::vector<std::int64_t> vertices;
-        std::int64_t              material;
-        std::uint32_t             line;
-        bool                      has_section = false;
+        const ElementShape *shape;
+        Labels              vertices;
+        Name                own_set; ///< that of its *ELEMENT
+        std::uint32_t       line;
+        Name                material = nullptr;
+        std::vector<Name>   sets{};
       };
       struct Surface
       {
-        std::string   target, face;
-        std::int64_t  id;
+        std::string   name, target, face;
         std::uint32_t line;
       };
       struct Section
       {
-        std::string   set;
-        std::int64_t  material;
+        std::string   set, material;
         std::uint32_t line;
       };
 
@@ -69,13 +87,14 @@ namespace PatchFEM
 
       std::string_view              line;  ///< the current one, empty at the end of the file
       std::vector<std::string_view> words; ///< of a line of data
-      unsigned int                  n_instances  = 0;
-      std::size_t                   n_node_words = 0; ///< of each vertex so far: a number and coordinates
+      unsigned int                  n_instances = 0;
 
-      std::map<std::int64_t, Element>                  elements;
-      std::map<std::string, std::vector<std::int64_t>> sets;
-      std::vector<Surface>                             surfaces;
-      std::vector<Section>                             sections;
+      // Names are in capitals, since they are equal in any; messages have them as the file does.
+      std::map<std::string, std::string> spelling;
+      std::map<std::int64_t, Element>    elements;
+      std::map<std::string, Labels>      sets, node_sets;
+      std::vector<Surface>               surfaces;
+      std::vector<Section>               sections;
 
       void next_line()
       {
@@ -103,129 +122,177 @@ namespace PatchFEM
         return scanner.to_number<std::int64_t>(word, what);
       }
 
+      /** In capitals and without quotation marks. */
+      std::string name(std::string_view word)
+      {
+        if (word.size() > 1 && word.front() == '"' && word.back() == '"')
+          word = word.substr(1, word.size() - 2);
+        const std::string result = upper(word);
+        spelling.emplace(result, word);
+        return result;
+      }
+
+      Name key(const std::string &name) const { return name.empty() ? nullptr : &spelling.find(name)->first; }
+
       /** The number that ends a name, or -1. */
       std::int64_t trailing_number(const std::string &name) const
       {
         const std::size_t from = name.find_last_not_of("0123456789") + 1; // npos + 1 = 0
-        return from == name.size() ? -1 : integer(std::string_view(name).substr(from), "an id");
+        return from == name.size() || name.size() - from > 9 ? -1
+                                                             : integer(std::string_view(name).substr(from), "an id");
       }
 
-      const ElementShape &shape_of(const std::string &type) const
+      /** Null for those that are no part of a mesh. */
+      const ElementShape *shape_of(const std::string &type) const
       {
         // Behind a family's name the number of vertices. A second digit would be the rest of a larger one, as in C3D10.
         const std::pair<std::string, unsigned int> families[] = {{"D?C3D([468])", 3},
-                                                                 {"(?:CPS|CPE|S|DC2D|R3D|M3D|SFM3D)([34])", 2}};
+                                                                 {"(?:CPS|CPE|D?S|STRI|DC2D|R3D|M3D|SFM3D)([34])", 2}};
         std::smatch                                match;
         for (const auto &[family, dimension] : families)
           if (std::regex_match(type, match, std::regex(family + "(?:[^0-9].*)?")))
             for (const ElementShape &shape : shapes)
               if (shape.dimension == dimension && match[1] == std::to_string(shape.n_vertices))
-                return shape;
+                return &shape;
         if (std::regex_match(type, std::regex("T2D2|T3D2|B21|B31|R2D2")))
-          return shapes[1];
+          return &shapes[1];
+        if (std::regex_match(type,
+                             std::regex("(MASS|ROTARYI|HEATCAP|SPRING|DASHPOT|CONN|GAP|DCOUP|DISTRIB|T[23]D|B[23]|R2D|"
+                                        "F[23]D|PIPE).*")))
+          return nullptr;
         scanner.fail("element type ", printable(type),
                      " is not supported; use linear ones such as C3D8, C3D4, CPS4 or CPS3");
+      }
+
+      using Options = std::map<std::string, std::string>;
+
+      /** Refuses what would make or move vertices and elements. */
+      void refuse_generators(const std::string &keyword, const Options &options) const
+      {
+        scanner.require(keyword != "*INCLUDE" &&
+                            ((keyword != "*NODE" && keyword != "*ELEMENT") || options.count("INPUT") == 0),
+                        "*INCLUDE and INPUT are not supported; put all in one file");
+        for (const char *generator : {"*NGEN", "*NFILL", "*NCOPY", "*NMAP", "*ELGEN", "*ELCOPY", "*SYSTEM"})
+          scanner.require(keyword != generator, keyword,
+                          " is not supported; write all vertices and elements with their coordinates in space");
       }
 
       /** Reads a keyword and its data, up to the next one; those of other keywords are passed over. */
       void read_keyword()
       {
-        std::map<std::string, std::string> options;
+        Options options;
         for (const std::string_view word : split(line))
         {
           const std::size_t equal = std::min(word.find('='), word.size());
           const auto key = split(word.substr(0, equal)), value = split(word.substr(std::min(equal + 1, word.size())));
           if (!key.empty())
-            options[upper(key[0])] = value.empty() ? "" : upper(value[0]);
+            options[upper(key[0])] = value.empty() ? "" : name(value[0]);
         }
-        const std::string keyword = upper(split(line)[0]), set = options["ELSET"];
-        scanner.require(keyword != "*INCLUDE" &&
-                            ((keyword != "*NODE" && keyword != "*ELEMENT") || options.count("INPUT") == 0),
-                        "*INCLUDE and INPUT are not supported; put all in one file");
-        // What would make or move vertices and elements.
-        for (const char *generator : {"*NGEN", "*NFILL", "*NCOPY", "*NMAP", "*ELGEN", "*ELCOPY", "*SYSTEM"})
-          scanner.require(keyword != generator, keyword,
-                          " is not supported; write all vertices and elements with their coordinates in space");
+        const std::string keyword = upper(split(line)[0]);
+        const std::string set = options["ELSET"], node_set = options["NSET"];
+        refuse_generators(keyword, options);
         if (keyword == "*NODE")
         {
           const std::string system = options.count("SYSTEM") > 0 ? options["SYSTEM"] : "R";
           scanner.require(system == "R", "SYSTEM=", printable(system),
                           " is not supported; write Cartesian coordinates");
-          read_vertices();
+          read_vertices(node_set);
         }
         else if (keyword == "*INSTANCE")
         {
           scanner.require(++n_instances == 1,
                           "several instances of parts are not supported; write all vertices and elements in space");
-          if (next_data())
-            scanner.fail("an instance that is moved is not supported; write all vertices in space");
+          while (next_data())
+            for (const std::string_view word : words)
+              scanner.require(scanner.to_number<double>(word, "a translation") == 0.,
+                              "an instance that is moved is not supported; write all vertices in space");
         }
         else if (keyword == "*ELEMENT")
-          read_elements(shape_of(options["TYPE"]), set);
-        else if (keyword == "*ELSET")
+          read_elements(options["TYPE"], set);
+        else if (keyword == "*ELSET" || keyword == "*NSET")
         {
-          scanner.require(!set.empty(), "*ELSET does not say which set it stands for; give it ELSET=NAME");
+          const bool of_nodes = keyword == "*NSET";
+          scanner.require(!(of_nodes ? node_set : set).empty(), keyword,
+                          " does not say which set it stands for; give it ", keyword.substr(1), "=NAME");
+          Labels &labels = of_nodes ? node_sets[node_set] : sets[set];
+          if (of_nodes && !set.empty())
+            mesh.pass_over("the nodes of elements in *NSET " + quote(spelling.at(node_set)));
           while (next_data())
-            if (options.count("GENERATE") > 0)
-              generate_set(set);
+            if (options.count("GENERATE") == 0)
+              extend_set(of_nodes ? node_sets : sets, labels);
+            else if (of_nodes)
+              generate_node_set(labels);
             else
-              extend_set(set);
+              generate_set(labels);
         }
         else if (keyword == "*SURFACE")
-        {
-          scanner.require(options.count("TYPE") == 0 || options["TYPE"] == "ELEMENT",
-                          "only surfaces of TYPE=ELEMENT are supported");
-          const std::int64_t id = trailing_number(options["NAME"]);
-          scanner.require(id >= 0, "the surface ", quote(options["NAME"]),
-                          " does not say which boundary id it stands for; end its name with a number");
-          while (next_data())
-          {
-            scanner.require(words.size() == 2,
-                            "a part of a surface should be an element or a set and one of its faces, such as S1");
-            surfaces.push_back({upper(words[0]), upper(words[1]), id, scanner.line_number()});
-          }
-        }
+          read_surface(options);
         else
         {
-          // A material without a number leaves ids to the names of element sets.
-          if (keyword == "*SOLID SECTION" && trailing_number(options["MATERIAL"]) >= 0)
-            sections.push_back({set, trailing_number(options["MATERIAL"]), scanner.line_number()});
+          if ((keyword == "*SOLID SECTION" || keyword == "*SHELL SECTION" || keyword == "*MEMBRANE SECTION") &&
+              !options["MATERIAL"].empty())
+            sections.push_back({set, options["MATERIAL"], scanner.line_number()});
+          else if (silent.count(keyword) == 0)
+            mesh.pass_over(printable(keyword));
           while (next_data())
           {}
         }
       }
 
-      void read_vertices()
+      void read_surface(Options &options)
+      {
+        const std::string type = options.count("TYPE") == 0 ? "ELEMENT" : options["TYPE"];
+        scanner.require(type == "ELEMENT" || type == "NODE", "only surfaces of TYPE=ELEMENT and NODE are supported");
+        scanner.require(!options["NAME"].empty(), "*SURFACE does not say its name; give it NAME=...");
+        while (next_data())
+          if (type == "NODE")
+          {
+            words.resize(std::min<std::size_t>(words.size(), 1)); // an area may follow
+            extend_set(node_sets, node_sets[options["NAME"]]);
+          }
+          else
+          {
+            scanner.require(words.size() == 2,
+                            "a part of a surface should be an element or a set and one of its faces, such as S1");
+            surfaces.push_back({options["NAME"], upper(words[0]), upper(words[1]), scanner.line_number()});
+          }
+      }
+
+      /** Coordinates that are left out are 0; those behind the third, a direction, are not needed. */
+      void read_vertices(const std::string &set)
       {
         while (next_data())
         {
-          scanner.require(words.size() == 3 || words.size() == 4,
-                          "a vertex should be a number and two or three coordinates");
-          scanner.require(n_node_words == 0 || words.size() == n_node_words, "a vertex has ", words.size() - 1,
-                          " coordinates where those before it have ", n_node_words - 1);
-          n_node_words                = words.size();
+          scanner.require(!words.empty() && words.size() <= 7,
+                          "a vertex should be a number and up to three coordinates");
           std::array<double, 3> x     = {};
           const std::int64_t    label = integer(words[0], "the number of a vertex");
-          for (std::size_t d = 1; d < words.size(); ++d)
-            x[d - 1] = scanner.to_number<double>(words[d], "a coordinate");
+          for (std::size_t d = 1; d < std::min<std::size_t>(words.size(), 4); ++d)
+            x[d - 1] = words[d].empty() ? 0. : scanner.to_number<double>(words[d], "a coordinate");
           mesh.add_vertex(label, x);
+          if (!set.empty())
+            node_sets[set].push_back(label);
         }
       }
 
-      void read_elements(const ElementShape &shape, const std::string &set)
+      void read_elements(const std::string &type, const std::string &set)
       {
-        const std::int64_t material = std::max<std::int64_t>(trailing_number(set), 0);
+        const ElementShape *shape = shape_of(type);
+        if (shape == nullptr)
+          mesh.pass_over("elements of type " + printable(type));
         // One that goes on in the next line: its own number and those of its vertices.
-        std::vector<std::int64_t> numbers;
+        Labels numbers;
         while (next_data())
         {
+          if (shape == nullptr)
+            continue;
           for (const std::string_view word : words)
             numbers.push_back(integer(word, "the number of an element or a vertex"));
-          scanner.require(numbers.size() <= 1 + shape.n_vertices, "an element has ", numbers.size() - 1,
-                          " vertices where its type has ", shape.n_vertices);
-          if (numbers.size() <= shape.n_vertices)
+          scanner.require(numbers.size() <= 1 + shape->n_vertices, "an element has ", numbers.size() - 1,
+                          " vertices where its type has ", shape->n_vertices);
+          if (numbers.size() <= shape->n_vertices)
             continue;
-          const Element element = {&shape, {numbers.begin() + 1, numbers.end()}, material, scanner.line_number()};
+          const Element element = {shape, {numbers.begin() + 1, numbers.end()}, key(set), scanner.line_number()};
           scanner.require(elements.emplace(numbers[0], element).second, "element ", numbers[0],
                           " is there for the second time");
           if (!set.empty())
@@ -236,12 +303,18 @@ namespace PatchFEM
                         " in the middle of an element");
       }
 
-      void generate_set(const std::string &set)
+      /** First, last and step of a generated set. */
+      std::array<std::int64_t, 3> range(const char *item) const
       {
-        scanner.require(words.size() >= 2, "a generated set should be a first and a last element, and a step");
-        const std::int64_t first = integer(words[0], "an element"), last = integer(words[1], "an element"),
-                           step = words.size() > 2 ? integer(words[2], "a step") : 1;
+        scanner.require(words.size() >= 2, "a generated set should be a first and a last ", item, ", and a step");
+        const std::int64_t step = words.size() > 2 ? integer(words[2], "a step") : 1;
         scanner.require(step >= 1, "a step should be positive");
+        return {{integer(words[0], item), integer(words[1], item), step}};
+      }
+
+      void generate_set(Labels &labels)
+      {
+        const auto [first, last, step] = range("element");
         scanner.require(elements.count(first) > 0 && elements.count(last) > 0 && first <= last &&
                             (last - first) % step == 0,
                         "a generated set should go in its steps from one element to another, both of them in front of "
@@ -249,51 +322,43 @@ namespace PatchFEM
         // Between them only elements that exist can be meant, and there are not many.
         for (auto e = elements.lower_bound(first); e != elements.end() && e->first <= last; ++e)
           if ((e->first - first) % step == 0)
-            sets[set].push_back(e->first);
+            labels.push_back(e->first);
       }
 
-      void extend_set(const std::string &set)
+      void generate_node_set(Labels &labels)
+      {
+        const auto [first, last, step] = range("node");
+        scanner.require(first <= last && (last - first) / step <= 10 * std::int64_t(mesh.n_vertices()),
+                        "a generated set should go in its steps from one node to another");
+        for (std::int64_t node = first; node <= last; node += step)
+          labels.push_back(node);
+      }
+
+      void extend_set(const std::map<std::string, Labels> &others, Labels &labels)
       {
         for (const std::string_view word : words)
         {
-          const auto other = sets.find(upper(word));
-          if (other == sets.end())
-            sets[set].push_back(integer(word, "an element or a set"));
+          const auto other = others.find(name(word));
+          if (other == others.end())
+            labels.push_back(integer(word, "a number or a set"));
           else
           {
-            const std::vector<std::int64_t> members = other->second;
-            sets[set].insert(sets[set].end(), members.begin(), members.end());
+            const Labels members = other->second;
+            labels.insert(labels.end(), members.begin(), members.end());
           }
         }
       }
 
-      void add_face(const Element &element, const Surface &surface)
+      Element &find(const std::int64_t label, const std::uint32_t line)
       {
-        static constexpr int hexahedron[6][4]  = {{0, 1, 2, 3}, {4, 7, 6, 5}, {0, 4, 5, 1},
-                                                  {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}};
-        static constexpr int tetrahedron[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
-
-        const int n     = element.vertices.size();
-        const int n_own = element.shape->dimension < 3 ? 2 : n == 8 ? 4 : 3; // vertices of a face
-        const int face  = surface.face.size() == 2 && surface.face[0] == 'S' ? surface.face[1] - '1' : -1;
-        if (face < 0 || face >= (n == 8 ? 6 : n))
-          scanner.fail_at(surface.line, quote(surface.face), " is not a face of the elements named");
-        std::int64_t vertices[4];
-        for (int v = 0; v < n_own; ++v)
-          vertices[v] = element.vertices[n_own == 4   ? hexahedron[face][v]
-                                         : n_own == 3 ? tetrahedron[face][v]
-                                                      : (face + v) % n];
-        mesh.add_element(shapes[n_own - 1], vertices, surface.id, surface.line);
+        const auto found = elements.find(label);
+        if (found == elements.end())
+          scanner.fail_at(line, "element ", label, " does not exist");
+        return found->second;
       }
 
-      void finish()
+      void assign_materials()
       {
-        const auto find = [&](const std::int64_t label, const std::uint32_t line) -> Element & {
-          const auto found = elements.find(label);
-          if (found == elements.end())
-            scanner.fail_at(line, "element ", label, " does not exist");
-          return found->second;
-        };
         for (const Section &section : sections)
         {
           if (sets.count(section.set) == 0)
@@ -301,23 +366,123 @@ namespace PatchFEM
           for (const std::int64_t label : sets[section.set])
           {
             Element &element = find(label, section.line);
-            if (element.has_section && element.material != section.material)
-              scanner.fail_at(section.line, "element ", label, " has material ", element.material,
+            if (element.material != nullptr && *element.material != section.material)
+              scanner.fail_at(section.line, "element ", label, " has material ", quote(spelling.at(*element.material)),
                               " from another section already; leave it in one of their sets");
-            element.material    = section.material;
-            element.has_section = true;
+            element.material = key(section.material);
           }
         }
+        for (const auto &[set, labels] : sets)
+          for (const std::int64_t label : labels)
+            if (const auto found = elements.find(label); found == elements.end())
+              mesh.pass_over("elements of the set " + quote(spelling.at(set)) + " that do not exist");
+            else if (found->second.sets.empty() || found->second.sets.back() != key(set))
+              found->second.sets.push_back(key(set));
+      }
+
+      /** Numbers that end exactly one of @p names, by name: what these may be called besides. */
+      std::map<std::string, std::int64_t> numbers_of(const std::set<std::string> &names) const
+      {
+        std::map<std::string, std::int64_t> result;
+        std::map<std::int64_t, int>         count;
+        for (const std::string &name : names)
+          ++count[trailing_number(name)];
+        for (const std::string &name : names)
+          if (count[trailing_number(name)] == 1)
+            result[name] = trailing_number(name);
+        return result;
+      }
+
+      /** The name that an element's number is that of: its material's, or else its own set's. */
+      Name numbered_name(const Element &element) const
+      {
+        const Name material = element.material;
+        return material != nullptr && trailing_number(*material) >= 0 ? material : element.own_set;
+      }
+
+      void add_elements()
+      {
+        std::set<std::string> cells, faces;
+        for (const auto &item : elements)
+          if (const Name name = numbered_name(item.second); name != nullptr)
+            (item.second.shape->dimension == mesh.dim ? cells : faces).insert(*name);
+        const auto cell_numbers = numbers_of(cells), face_numbers = numbers_of(faces);
+
+        std::map<std::vector<Name>, std::uint32_t> ids[4]; // of material, own set and all sets
         for (const auto &[label, element] : elements)
-          mesh.add_element(*element.shape, element.vertices.data(), element.material, element.line);
+        {
+          const unsigned int dimension = element.shape->dimension;
+          std::vector<Name>  names     = {element.material, element.own_set};
+          names.insert(names.end(), element.sets.begin(), element.sets.end());
+          const auto known = ids[dimension].try_emplace(names, 0U);
+          if (known.second)
+          {
+            const auto        &numbers = dimension == mesh.dim ? cell_numbers : face_numbers;
+            std::vector<Group> groups;
+            for (auto name = names.begin(); name != names.end(); ++name)
+              if (*name != nullptr && std::find(names.begin(), name, *name) == name)
+              {
+                const auto number = numbers.find(**name);
+                const bool has    = number != numbers.end() && *name == numbered_name(element);
+                groups.push_back({has ? number->second : -1, spelling.at(**name)});
+              }
+            known.first->second = mesh.id_of_groups(dimension, groups);
+          }
+          mesh.add_element(*element.shape, element.vertices.data(), known.first->second, element.line);
+        }
+      }
+
+      /** A face of @p element in @p surface, whose faces have @p id. */
+      void add_face(const Element &element, const Surface &surface, const std::uint32_t id)
+      {
+        static constexpr int hexahedron[6][4]  = {{0, 1, 2, 3}, {4, 7, 6, 5}, {0, 4, 5, 1},
+                                                  {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}};
+        static constexpr int tetrahedron[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
+
+        const bool is_flat = element.shape->dimension == 2;
+        if (is_flat && (surface.face == "SPOS" || surface.face == "SNEG"))
+        {
+          if (mesh.dim == 3) // a skin
+            mesh.add_element(*element.shape, element.vertices.data(), id, surface.line);
+          else
+            mesh.pass_over("parts of the surface " + quote(spelling.at(surface.name)) + " that are the plane itself, " +
+                           surface.face);
+          return;
+        }
+        const int  n      = element.vertices.size();
+        const int  n_own  = is_flat ? 2 : n == 8 ? 4 : 3; // vertices of a face
+        const bool letter = surface.face.size() == 2 && (surface.face[0] == 'S' || (is_flat && surface.face[0] == 'E'));
+        const int  face   = letter ? surface.face[1] - '1' : -1;
+        if (face < 0 || face >= (n == 8 ? 6 : n) || element.shape->dimension < 2)
+          scanner.fail_at(surface.line, quote(surface.face), " is not a face of the elements named");
+        std::int64_t vertices[4];
+        for (int v = 0; v < n_own; ++v)
+          vertices[v] = element.vertices[n_own == 4   ? hexahedron[face][v]
+                                         : n_own == 3 ? tetrahedron[face][v]
+                                                      : (face + v) % n];
+        mesh.add_element(shapes[n_own - 1], vertices, id, surface.line);
+      }
+
+      void add_surfaces()
+      {
+        std::set<std::string> names;
+        for (const Surface &surface : surfaces)
+          names.insert(surface.name);
+        const auto numbers = numbers_of(names);
         for (const Surface &surface : surfaces)
         {
-          const auto named = sets.find(surface.target);
+          const auto          number = numbers.find(surface.name);
+          const std::uint32_t id     = mesh.id_of_groups(
+                  mesh.dim - 1, {Group{number == numbers.end() ? -1 : number->second, spelling.at(surface.name)}});
+          // Behind the instance of a part there may be a set of the part.
+          auto named = sets.find(surface.target);
+          if (named == sets.end())
+            named = sets.find(surface.target.substr(surface.target.rfind('.') + 1));
           if (named != sets.end())
             for (const std::int64_t label : named->second)
-              add_face(find(label, surface.line), surface);
+              add_face(find(label, surface.line), surface, id);
           else
-            add_face(find(integer(surface.target, "an element or a set"), surface.line), surface);
+            add_face(find(integer(surface.target, "an element or a set"), surface.line), surface, id);
         }
       }
     };

@@ -20,19 +20,6 @@ namespace PatchFEM
       return *shape;
     }
 
-    /** A list of physical groups, or of tags that start with them: the first one, 0 if it is empty. */
-    std::int64_t read_first_group(MeshScanner &scanner, const char *number, const char *item)
-    {
-      std::int64_t group = 0;
-      for (std::uint64_t n = scanner.count(number), i = 0; i < n; ++i)
-      {
-        // A negative one says that the group takes the entity with the opposite orientation.
-        const std::int64_t tag = std::abs(scanner.integer(item));
-        group                  = i == 0 ? tag : group;
-      }
-      return group;
-    }
-
     /** 2.2: number, type, number of tags, tags (the first: the physical group), vertices. */
     void read_elements_2(MeshScanner &scanner, MeshCollector &mesh)
     {
@@ -40,12 +27,19 @@ namespace PatchFEM
       {
         scanner.integer("the number of an element");
         const ElementShape &shape = read_shape(scanner);
-        mesh.read_element(shape, read_first_group(scanner, "the number of tags", "a tag of an element"));
+        std::int64_t        group = 0;
+        for (std::uint64_t n_tags = scanner.count("the number of tags"), i = 0; i < n_tags; ++i)
+        {
+          // A negative one says that the group takes the element with the opposite orientation.
+          const std::int64_t tag = std::abs(scanner.integer("a tag of an element"));
+          group                  = i == 0 ? tag : group;
+        }
+        mesh.read_element(shape, mesh.id_of_number(shape.dimension, group));
       }
     }
 
-    /** First physical group of each entity or 0, [dimension][tag]. */
-    using Groups = std::array<std::map<std::int64_t, std::int64_t>, 4>;
+    /** Of each entity the id of its physical groups, [dimension][tag]. */
+    using Groups = std::array<std::map<std::int64_t, std::uint32_t>, 4>;
 
     /** The head of a 4.1 section of blocks: what it declares is held against what follows. */
     class Totals
@@ -92,18 +86,20 @@ namespace PatchFEM
       return dimension;
     }
 
-    void read_names(MeshScanner &scanner)
+    void read_names(MeshScanner &scanner, MeshCollector &mesh)
     {
       for (std::uint64_t n = scanner.count("the number of physical groups"); n > 0; --n)
       {
-        read_dimension(scanner);
-        scanner.integer("a physical group");
-        scanner.require(scanner.line().find('"') != std::string_view::npos,
-                        "a physical group should have its name in quotation marks");
+        const std::int64_t     dimension = read_dimension(scanner);
+        const std::int64_t     number    = scanner.integer("a physical group");
+        const std::string_view line      = scanner.line();
+        const std::size_t      first = line.find('"'), last = line.rfind('"');
+        scanner.require(first != last, "a physical group should have its name in quotation marks");
+        mesh.add_name(dimension, number, std::string(line.substr(first + 1, last - first - 1)));
       }
     }
 
-    void read_entities(MeshScanner &scanner, Groups &groups)
+    void read_entities(MeshScanner &scanner, MeshCollector &mesh, Groups &groups)
     {
       std::uint64_t n[4];
       for (std::uint64_t &n_entities : n)
@@ -116,7 +112,9 @@ namespace PatchFEM
             scanner.real("a bound of an entity");
           scanner.require(groups[d].count(tag) == 0, "entity ", tag, " of dimension ", d,
                           " is there for the second time");
-          groups[d][tag] = read_first_group(scanner, "the number of physical groups", "a physical group");
+          std::uint32_t &id = groups[d][tag];
+          for (std::uint64_t g = scanner.count("the number of physical groups"); g > 0; --g)
+            id = mesh.unite(d, id, mesh.id_of_number(d, std::abs(scanner.integer("a physical group"))));
           if (d > 0)
             for (std::uint64_t b = scanner.count("the number of bounding entities"); b > 0; --b)
               scanner.integer("a bounding entity");
@@ -158,7 +156,7 @@ namespace PatchFEM
       {
         const std::int64_t dimension = read_dimension(scanner);
         const std::int64_t tag       = scanner.integer("the tag of an entity");
-        std::int64_t       group     = 0;
+        std::uint32_t      group     = 0;
         if (groups != nullptr)
         {
           const auto found = (*groups)[dimension].find(tag);
@@ -214,9 +212,9 @@ namespace PatchFEM
                       "; put the sections into the order $Entities, $Nodes, $Elements");
       scanner.require(section != "PartitionedEntities", "the mesh is partitioned; save it without its partition");
       if (section == "PhysicalNames")
-        read_names(scanner);
+        read_names(scanner, mesh);
       else if (section == "Entities" && version == "4.1")
-        read_entities(scanner, groups);
+        read_entities(scanner, mesh, groups);
       else if (section == "Nodes" && version == "4.1")
         read_vertices_4(scanner, mesh);
       else if (section == "Nodes")
@@ -226,9 +224,12 @@ namespace PatchFEM
         read_elements_4(scanner, mesh, seen.count("Entities") > 0 ? &groups : nullptr);
       else if (section == "Elements")
         read_elements_2(scanner, mesh);
-      else // periodicity, data of views: nothing that a mesh needs
+      else // nothing that a mesh needs
+      {
+        mesh.pass_over(section == "Periodic" ? "periodicity" : start);
         while (scanner.peek() != "$End" + section)
           scanner.word("the end of a section");
+      }
       expect_end(scanner, section);
     }
     for (const char *section : {"Nodes", "Elements"})

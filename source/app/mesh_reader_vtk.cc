@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "mesh_reader.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <iterator>
 #include <set>
 
 namespace PatchFEM
@@ -11,6 +15,28 @@ namespace PatchFEM
     {
       const std::string word(scanner.word(keyword));
       scanner.require(upper(word) == keyword, quote(word), " stands where ", keyword, " should be");
+    }
+
+    /** Names of cell data that are ids, best first: deal.II's, other programs', those that meshio writes. */
+    const char *const data_of_ids[] = {"MaterialID",  "mat_id",        "material",      "material_id", "attribute",
+                                       "MaterialIds", "gmsh:physical", "CellEntityIds", "medit:ref"};
+
+    /** @p name as VTK's writer has it, with %20 for a space. */
+    std::string decoded(const std::string_view name)
+    {
+      std::string result;
+      for (std::size_t i = 0; i < name.size(); ++i)
+      {
+        unsigned int code = 0;
+        if (name[i] == '%' && i + 2 < name.size() && std::isxdigit(static_cast<unsigned char>(name[i + 1])) &&
+            std::isxdigit(static_cast<unsigned char>(name[i + 2])))
+        {
+          code = std::stoul(std::string(name.substr(i + 1, 2)), nullptr, 16);
+          i += 2;
+        }
+        result += code > 0 ? static_cast<char>(code) : name[i];
+      }
+      return result;
     }
 
     class VTKReader
@@ -40,6 +66,8 @@ namespace PatchFEM
       MeshCollector &mesh;
 
       std::vector<std::int64_t>         offsets, connectivity, ids;
+      std::string                       name_of_ids; ///< empty: none yet
+      std::vector<std::string>          cell_arrays; ///< names
       std::vector<std::uint32_t>        lines;
       std::vector<const ElementShape *> cell_shapes;
       std::set<std::string>             seen;
@@ -92,9 +120,25 @@ namespace PatchFEM
         }
         else if (keyword == "VECTORS" || keyword == "NORMALS" || keyword == "TENSORS")
         {
-          scanner.word("a name");
+          const std::string name(scanner.word("a name"));
           scanner.word("a type");
-          read_values("", keyword == "TENSORS" ? 9 : 3, n_tuples);
+          read_values(name, keyword == "TENSORS" ? 9 : 3, n_tuples);
+        }
+        else if (keyword == "GLOBAL_IDS" || keyword == "PEDIGREE_IDS" || keyword == "TEXTURE_COORDINATES")
+        {
+          const std::string   name(scanner.word("a name"));
+          const std::uint64_t n_components =
+              keyword == "TEXTURE_COORDINATES" ? scanner.count("the number of components") : 1;
+          scanner.word("a type");
+          read_values(name, n_components, n_tuples);
+        }
+        else if (keyword == "COLOR_SCALARS" || keyword == "LOOKUP_TABLE")
+        {
+          const std::string   name(scanner.word("a name"));
+          const std::uint64_t n = scanner.count("the number of values");
+          for (std::uint64_t i = 0; i < (keyword == "LOOKUP_TABLE" ? 4 * n : n * n_tuples); ++i)
+            scanner.word("a value");
+          mesh.pass_over("colours " + quote(name));
         }
         else if (keyword == "FIELD")
         {
@@ -166,19 +210,46 @@ namespace PatchFEM
         }
       }
 
-      void read_values(const std::string &name, const std::uint64_t n_components, const std::uint64_t n)
+      /** How far behind others @p name stands in data_of_ids; all behind if it is not in it. */
+      static std::size_t rank(const std::string &name)
       {
-        const bool wanted = cell_data && name == "MaterialID";
-        scanner.require(!wanted || (n_components == 1 && ids.empty()),
-                        "MaterialID should be there once, with one number for each cell");
-        scanner.require(has_data || name != "MaterialID", "MaterialID stands before CELL_DATA and so is of no cells");
-        if (wanted)
-          ids.resize(n);
+        return std::find(std::begin(data_of_ids), std::end(data_of_ids), name) - std::begin(data_of_ids);
+      }
+
+      void read_values(const std::string &encoded, const std::uint64_t n_components, const std::uint64_t n)
+      {
+        const std::string  name   = decoded(encoded);
+        const std::string &chosen = mesh.options.material_data;
+        // Under other names there may be something else.
+        const bool sure  = name == (chosen.empty() ? "MaterialID" : chosen);
+        bool       is_id = sure || (chosen.empty() && n_components == 1 && rank(name) < std::size(data_of_ids));
+        scanner.require(has_data || !sure, printable(name), " stands before CELL_DATA and so is of no cells");
+        scanner.require(!cell_data || !sure || (n_components == 1 && name != name_of_ids), printable(name),
+                        " should be there once, with one number for each cell");
+        is_id = is_id && cell_data && (name_of_ids.empty() || rank(name) < rank(name_of_ids));
+        std::vector<std::int64_t> numbers;
         for (std::uint64_t i = 0; i < n * n_components; ++i)
-          if (wanted)
-            ids[i] = scanner.integer("an id");
-          else
+          if (!is_id)
             scanner.word("a value");
+          else
+          {
+            const double value = scanner.real("an id");
+            is_id              = value == std::floor(value) && std::abs(value) < 1e15;
+            scanner.require(is_id || !sure, value, " in ", printable(name),
+                            " is no id; choose other cell data by Mesh/Material data");
+            numbers.push_back(is_id ? static_cast<std::int64_t>(value) : 0);
+          }
+        if (cell_data)
+          cell_arrays.push_back(name);
+        if (is_id)
+        {
+          ids.swap(numbers);
+          if (!name_of_ids.empty())
+            mesh.pass_over("cell data " + quote(name_of_ids));
+          name_of_ids = name;
+        }
+        else if (has_data)
+          mesh.pass_over((cell_data ? "cell data " : "point data ") + quote(name));
       }
 
       /** Names and units of an array: lines up to an empty one. */
@@ -197,13 +268,17 @@ namespace PatchFEM
                         offsets.empty() ? "CELLS" : "CELL_TYPES");
         scanner.require(offsets.size() == cell_shapes.size() + 1, "there are ", offsets.size() - 1, " cells but ",
                         cell_shapes.size(), " types of cells");
+        scanner.require(mesh.options.material_data.empty() || !name_of_ids.empty(), "there are no cell data ",
+                        quote(mesh.options.material_data), ", which Mesh/Material data names; there are ",
+                        cell_arrays.empty() ? "none" : printable(joined(cell_arrays), 300));
         for (std::size_t c = 0; c < cell_shapes.size(); ++c)
         {
           const ElementShape &shape = *cell_shapes[c];
           if (offsets[c + 1] - offsets[c] != shape.n_vertices)
             scanner.fail_at(lines[c], "cell ", c, " has ", offsets[c + 1] - offsets[c], " vertices where its type has ",
                             shape.n_vertices);
-          mesh.add_element(shape, connectivity.data() + offsets[c], ids.empty() ? 0 : ids[c], lines[c]);
+          mesh.add_element(shape, connectivity.data() + offsets[c],
+                           ids.empty() ? 0 : mesh.id_of_number(shape.dimension, ids[c]), lines[c]);
         }
       }
     };

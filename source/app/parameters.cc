@@ -75,7 +75,7 @@ namespace PatchFEM
     prm.add_parameter(
         "Cell degree", cell_degree,
         "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? 1 : 3'), or "
-        "one per material id ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have Degree. It holds on the "
+        "one per material ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have Degree. It holds on the "
         "mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.");
     prm.add_parameter("Mapping degree", mapping_degree,
                       "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.",

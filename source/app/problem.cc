@@ -8,6 +8,7 @@
 #include <patchfem/app/output.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/app/preconditioner_factory.h>
+#include <patchfem/app/region_tables.h>
 #include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
@@ -97,10 +98,11 @@ namespace PatchFEM
               refine_adaptively();
             make_mesh(cycle);
           });
-          if (cycle == 0 && first_rank)
-            std::cout << "Mesh: " << summary.text() << std::endl;
           if (cycle == 0)
+          {
+            describe_mesh();
             path.prepare();
+          }
           seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
           result.n_dofs  = dof_handler.n_dofs();
           result.n_cells = triangulation->n_global_active_cells();
@@ -127,7 +129,7 @@ namespace PatchFEM
       const MPI_Comm                         communicator;
       const bool                             first_rank;
       Progress                               progress;
-      const CellDegrees<dim>                 cell_degrees;
+      CellDegrees<dim>                       cell_degrees;
       EssentialConditions<dim>               essential;
       std::optional<ExpressionFunction<dim>> exact_solution;
 
@@ -173,16 +175,16 @@ namespace PatchFEM
         {
           const bool adaptive = parameters.refinement.adaptive && parameters.refinement.n_cycles > 1;
           const auto periodic = [&](Triangulation<dim> &coarse, const MeshSummary &of_coarse) {
-            essential.resolve(of_coarse.boundaries.ids());
+            essential.resolve(of_coarse.boundaries);
             essential.add_periodicity(coarse);
           };
           summary = make_triangulation(triangulation, parameters.mesh, adaptive, communicator,
                                        essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
           check_support();
           if (!essential.has_periodicity())
-            essential.resolve(summary.boundaries.ids());
-          physics.resolve(summary.materials.ids(), summary.boundaries.ids(), essential.held_ids());
-          cell_degrees.resolve(summary.materials.ids());
+            essential.resolve(summary.boundaries);
+          physics.resolve(summary, essential.held_ids());
+          cell_degrees.resolve(summary.materials);
           if (exact_solution)
           {
             // The domain's size by its bounding box: GridTools::diameter() looks at all pairs of boundary vertices.
@@ -213,6 +215,19 @@ namespace PatchFEM
                                       *ranks, 1. / ranks->size());
           triangulation->refine_global(1);
         }
+      }
+
+      /** Before it is solved: the mesh in words, its boundaries and materials with what the entries say of them. */
+      void describe_mesh()
+      {
+        const RegionTables tables = make_region_tables(*triangulation, summary, essential, physics);
+        report.describe_mesh(tables.to_json());
+        if (!first_rank)
+          return;
+        std::cout << "Mesh: " << summary.text() << '\n';
+        for (const std::string &note : summary.notes)
+          std::cout << note << '\n';
+        std::cout << tables.text() << std::flush;
       }
 
       void check_support() const

@@ -361,15 +361,16 @@ namespace PatchFEM
     json list = json::array();
     for (const CycleReport &cycle : cycles)
       list.push_back(cycle_to_json(cycle));
-    const json report = {{"application", application},
-                         {"finished", finished},
-                         {"error", text_or_null(error)},
-                         {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
-                         {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
-                         {"n_ranks", dealii::Utilities::MPI::n_mpi_processes(communicator)},
-                         {"commit", commit()},
-                         {"cycles", list},
-                         {"earlier", earlier}};
+    json report = {{"application", application},
+                   {"finished", finished},
+                   {"error", text_or_null(error)},
+                   {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
+                   {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
+                   {"n_ranks", dealii::Utilities::MPI::n_mpi_processes(communicator)},
+                   {"commit", commit()},
+                   {"cycles", list},
+                   {"earlier", earlier}};
+    report.update(mesh);
     write_file(folder.path("report.json"),
                [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -125,7 +126,7 @@ namespace PatchFEM
       return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     }
 
-    /** Plane or solid angle of a cell at its vertex number @p i, between the edges from there. */
+    /** Plane or solid angle of a cell at its vertex number @p i, between the edges from there; < 0 if turned inside out. */
     double angle_at_vertex(const MeshLists &mesh, const std::size_t c, const unsigned int i)
     {
       const std::uint32_t *v   = mesh.cell(c);
@@ -138,12 +139,16 @@ namespace PatchFEM
         edges[d]                 = mesh.vertices[v[other]] - mesh.vertices[v[i]];
         lengths[d]               = std::sqrt(dot(edges[d], edges[d]));
       }
+      double volume = dim == 2 ? determinant(edges[0], edges[1]) : determinant(edges[0], edges[1], edges[2]);
+      if (is_simplex(mesh.kind))
+        volume = std::abs(volume);
+      else if ((i ^ i >> 1 ^ i >> 2) & 1) // an edge that points down mirrors the others
+        volume = -volume;
       if (dim == 2)
-        return std::atan2(std::abs(determinant(edges[0], edges[1])), dot(edges[0], edges[1]));
+        return std::atan2(volume, dot(edges[0], edges[1]));
       // Van Oosterom and Strackee, IEEE Trans. Biomed. Eng. 30, 1983.
-      return 2. * std::atan2(std::abs(determinant(edges[0], edges[1], edges[2])),
-                             lengths[0] * lengths[1] * lengths[2] + dot(edges[0], edges[1]) * lengths[2] +
-                                 dot(edges[1], edges[2]) * lengths[0] + dot(edges[2], edges[0]) * lengths[1]);
+      return 2. * std::atan2(volume, lengths[0] * lengths[1] * lengths[2] + dot(edges[0], edges[1]) * lengths[2] +
+                                         dot(edges[1], edges[2]) * lengths[0] + dot(edges[2], edges[0]) * lengths[1]);
     }
 
     /** Throws Error if cells overlap next to a vertex: their angles add up to more than there is around a point. */
@@ -166,6 +171,32 @@ namespace PatchFEM
                   mesh.describe_cell(cells.front()), " to ", mesh.describe_cell(cells.back()),
                   ", overlap: their angles there add up to ", *largest / full,
                   " of a full one; correct the vertices that these cells name, or where they are.");
+    }
+
+    /** The smallest and the largest Jacobian determinant at the 2^dim Gauss points of a multilinear cell. */
+    std::pair<double, double> jacobians_at_gauss_points(const MeshLists &mesh, const std::size_t c)
+    {
+      const unsigned int        dim  = cell_dimension(mesh.kind);
+      const double              near = 0.5 + std::sqrt(1. / 12.);
+      std::pair<double, double> result(std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest());
+      for (unsigned int q = 0; q < 1U << dim; ++q)
+      {
+        // Derivative d is a mean of the edges in that direction, by how near they are to the point in the others.
+        Point edges[3] = {};
+        for (unsigned int d = 0; d < dim; ++d)
+          for (unsigned int i = 0; i < 1U << dim; ++i)
+          {
+            double weight = i >> d & 1 ? 1. : -1.;
+            for (unsigned int other = 0; other < dim; ++other)
+              if (other != d)
+                weight *= (i ^ q) >> other & 1 ? 1. - near : near;
+            for (unsigned int x = 0; x < 3; ++x)
+              edges[d][x] += weight * mesh.vertices[mesh.cell(c)[i]][x];
+          }
+        const double jacobian = dim == 2 ? determinant(edges[0], edges[1]) : determinant(edges[0], edges[1], edges[2]);
+        result                = {std::min(result.first, jacobian), std::max(result.second, jacobian)};
+      }
+      return result;
     }
 
     std::string of_source(const MeshLists &mesh)
@@ -213,11 +244,21 @@ namespace PatchFEM
     for (const std::uint32_t v : mesh.cells)
       new_number[v] = 0;
 
-    // Faces with an unused vertex belong to no cell: the id they carry would be lost.
-    for (std::size_t i = 0; i < mesh.faces.size(); ++i)
-      if (new_number[mesh.faces[i]] == no_vertex)
-        throw Error("In ", of_source(mesh), " boundary id ", mesh.face_ids[i / n_vertices_per_face(mesh.kind)],
-                    " is given to a face that belongs to no cell; remove it from its group.");
+    const unsigned int n      = n_vertices_per_face(mesh.kind);
+    std::size_t        n_kept = 0;
+    for (std::size_t f = 0; f < mesh.n_faces(); ++f)
+    {
+      const std::uint32_t *face = mesh.faces.data() + f * n;
+      if (std::any_of(face, face + n, [&](const std::uint32_t v) { return new_number[v] == no_vertex; }))
+        mesh.facts.boundaries.add_lost_face(mesh.face_ids[f], false);
+      else
+      {
+        std::copy_n(face, n, mesh.faces.data() + n_kept * n);
+        mesh.face_ids[n_kept++] = mesh.face_ids[f];
+      }
+    }
+    mesh.faces.resize(n_kept * n);
+    mesh.face_ids.resize(n_kept);
 
     std::uint32_t n_used = 0;
     for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
@@ -237,7 +278,7 @@ namespace PatchFEM
   {
     const unsigned int n_vertices = n_vertices_per_cell(mesh.kind);
     const unsigned int dim        = cell_dimension(mesh.kind);
-    std::size_t        n_inverted = 0;
+    std::size_t        n_inverted = 0, n_turned = 0;
     for (std::size_t c = 0; c < mesh.n_cells(); ++c)
     {
       std::uint32_t *v        = mesh.cell(c);
@@ -254,15 +295,20 @@ namespace PatchFEM
         }
       const std::array<double, 8> jacobians = jacobians_at_vertices(mesh, c);
       const unsigned int          n         = is_simplex(mesh.kind) ? 1 : n_vertices;
-      const double                smallest  = *std::min_element(jacobians.begin(), jacobians.begin() + n);
-      const double                largest   = *std::max_element(jacobians.begin(), jacobians.begin() + n);
+      double                      smallest  = *std::min_element(jacobians.begin(), jacobians.begin() + n);
+      double                      largest   = *std::max_element(jacobians.begin(), jacobians.begin() + n);
       const double                flat      = 1e-12 * std::pow(diameter, dim);
       // Written so that a vertex that is not a number is caught, too.
       if (!(largest > flat || smallest < -flat))
         throw Error("The ", mesh.describe_cell(c), " is flat; repair the mesh.");
       if (smallest < -flat && largest > flat)
-        throw Error("The ", mesh.describe_cell(c),
-                    " is tangled: its Jacobian changes sign between its vertices; repair the mesh.");
+      {
+        std::tie(smallest, largest) = jacobians_at_gauss_points(mesh, c);
+        if (smallest < flat && largest > -flat)
+          throw Error("The ", mesh.describe_cell(c),
+                      " is tangled: its Jacobian changes sign between its vertices; repair the mesh.");
+        ++n_turned;
+      }
       if (largest <= flat)
       {
         ++n_inverted;
@@ -273,6 +319,10 @@ namespace PatchFEM
             std::swap(v[i], v[i + n_vertices / 2]);
       }
     }
+    if (n_turned > 0)
+      mesh.facts.notes.push_back("The mesh has " + counted(n_turned, "cell") +
+                                 " with a vertex that is turned inside out, though no Gauss point is; a better shape "
+                                 "would be more accurate.");
     return n_inverted;
   }
 
@@ -345,6 +395,7 @@ namespace PatchFEM
 
     check_angles(mesh, places);
 
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> united; // ids
     for (std::size_t f = 0; f < mesh.n_faces(); ++f)
     {
       if (mesh.face_ids[f] == 0)
@@ -354,16 +405,22 @@ namespace PatchFEM
       auto found = std::lower_bound(boundary.begin(), boundary.end(), std::make_pair(FaceOfCell{place, 0}, 0U));
       while (found != boundary.end() && found->first.key == place && sorted(vertices_of(found->first.number)) != key)
         ++found;
-      const auto fail = [&](const auto &...parts) {
-        throw Error("In ", of_source(mesh), " boundary id ", mesh.face_ids[f], " is given to ",
-                    describe_face(mesh, key), ", which ", parts...);
-      };
-      if (found == boundary.end() || found->first.key != place)
-        fail("is not a cell's face on the boundary; remove it from its group.");
-      std::uint32_t &id = found->second;
-      if (id != 0 && id != mesh.face_ids[f])
-        fail("has boundary id ", id, " already; leave it in one group only.");
-      id = mesh.face_ids[f];
+      if (found != boundary.end() && found->first.key == place)
+      {
+        std::uint32_t &id = found->second;
+        if (id == 0)
+          id = mesh.face_ids[f];
+        else if (id != mesh.face_ids[f])
+        {
+          const auto pair = united.try_emplace({id, mesh.face_ids[f]}, 0U);
+          if (pair.second)
+            pair.first->second = mesh.facts.boundaries.unite(id, mesh.face_ids[f]);
+          id = pair.first->second;
+        }
+        continue;
+      }
+      const auto inner = std::lower_bound(all.begin(), all.end(), FaceOfCell{place, 0});
+      mesh.facts.boundaries.add_lost_face(mesh.face_ids[f], inner != all.end() && inner->key == place);
     }
 
     // Back into the order of the cells, which is the better one for whoever walks over both.

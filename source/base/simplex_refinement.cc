@@ -332,6 +332,7 @@ namespace PatchFEM
     MeshLists result;
     result.vertices = mesh.vertices;
     result.source   = mesh.source;
+    result.facts    = std::move(mesh.facts);
     if (mesh.kind == CellKind::quadrilateral)
     {
       result.kind = CellKind::triangle;

@@ -57,7 +57,7 @@ patchfem_run_case(without_effect.in_file_beside_set laplace ${broken}/idle.prm C
                   SHELL "mkdir -p @FOLDER@ && exec > @FOLDER@/out" SET "Refinement/Cycles=1" "Output/Pictures=none")
 
 # Natural conditions where all that they act on is given.
-patchfem_without_effect(flux laplace convergence_3d "Flux would be without effect on boundary id 2, where .*Dirichlet gives the whole solution; take the id out of one" "Boundary conditions/Flux=2: 1")
+patchfem_without_effect(flux laplace convergence_3d "Flux would be without effect on boundary id 2, where .*Dirichlet gives the whole solution; take it out of one" "Boundary conditions/Flux=2: 1")
 patchfem_without_effect(robin laplace convergence_3d "Robin would be without effect on boundary id 0" "Boundary conditions/Robin=0 1: 1| 1")
 patchfem_without_effect(flux_beside_all laplace convergence_2d "Flux would be without effect on boundary id 0" "Boundary conditions/Flux=0: 1")
 patchfem_without_effect(pressure elasticity cantilever "Pressure would be without effect on boundary id 0, where .*Dirichlet gives the whole solution" "Boundary conditions/Pressure=0 1: 1")

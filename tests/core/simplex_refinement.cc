@@ -403,15 +403,21 @@ TEST(simplex_mesh_lists, unused_vertices_go_and_faces_follow)
   EXPECT_EQ(mesh.faces, expected.faces);
 }
 
-TEST(simplex_mesh_lists, wrong_faces_are_refused)
+TEST(simplex_mesh_lists, faces_that_are_not_on_the_boundary_are_lost)
 {
   MeshLists inner = cube(2, 2);
-  inner.faces.insert(inner.faces.end(), {1, 4});
-  inner.face_ids.push_back(5);
-  EXPECT_THROW(complete_boundary_faces(inner), Error);
-  inner.face_ids.back() = 0;
-  EXPECT_NO_THROW(complete_boundary_faces(inner));
+  inner.faces.insert(inner.faces.end(), {1, 4, 0, 8});
+  inner.face_ids.insert(inner.face_ids.end(), {105, 106});
+  complete_boundary_faces(inner);
+  EXPECT_EQ(inner.n_faces(), 8U);
+  EXPECT_EQ(std::count(inner.face_ids.begin(), inner.face_ids.end(), 105U), 0);
+  EXPECT_EQ(inner.facts.boundaries.lost_faces(),
+            (std::vector<std::string>{"boundary '105' has 1 face inside the mesh",
+                                      "boundary '106' has 1 face that no cell has"}));
+}
 
+TEST(simplex_mesh_lists, faces_may_be_there_several_times_and_cells_not)
+{
   MeshLists twice = cube(2, 2);
   twice.cells.insert(twice.cells.end(), twice.cells.begin(), twice.cells.begin() + 4);
   twice.material_ids.push_back(0);
@@ -422,8 +428,15 @@ TEST(simplex_mesh_lists, wrong_faces_are_refused)
   two_ids.face_ids.push_back(two_ids.face_ids[0]);
   EXPECT_NO_THROW(complete_boundary_faces(two_ids)) << "the same id twice";
   two_ids.faces.insert(two_ids.faces.end(), two_ids.faces.begin(), two_ids.faces.begin() + 2);
-  two_ids.face_ids.push_back(two_ids.face_ids[0] + 1);
-  EXPECT_THROW(complete_boundary_faces(two_ids), Error);
+  two_ids.face_ids.push_back(107);
+  complete_boundary_faces(two_ids);
+  const std::set<unsigned int> ids(two_ids.face_ids.begin(), two_ids.face_ids.end());
+  EXPECT_EQ(std::count_if(ids.begin(), ids.end(),
+                          [&](const unsigned int id) {
+                            const auto groups = two_ids.facts.boundaries.groups(id);
+                            return groups.size() == 2 && groups[1].number == 107;
+                          }),
+            1);
 }
 
 TEST(simplex_mesh_lists, cells_on_the_same_side_of_their_face_are_refused)

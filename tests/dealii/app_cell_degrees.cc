@@ -36,8 +36,8 @@ namespace
       cell->set_material_id(static_cast<unsigned int>(cell->center()[0]));
       materials.insert(cell->material_id());
     }
-    const CellDegrees<2> degrees(parameters, parse_constants("a = 2"));
-    degrees.resolve(materials);
+    CellDegrees<2> degrees(parameters, parse_constants("a = 2"));
+    degrees.resolve(MeshRegions(materials));
     dealii::DoFHandler<2> dof_handler(triangulation);
     degrees.assign(dof_handler);
     std::vector<unsigned int> result(4);

@@ -77,29 +77,106 @@ TEST(AppExpression, SplitsAtCommasOutsideParentheses)
 {
   const auto items = split_keyed_formulas("0 3: max(x, y); free, all: x > 0 ? 1 : 2; 0", false, "E");
   ASSERT_EQ(items.size(), 2u);
-  EXPECT_EQ(items[0].ids, (std::set<unsigned int>{0, 3}));
+  EXPECT_EQ(items[0].words, (std::vector<std::string>{"0", "3"}));
   EXPECT_EQ(items[0].formulas, (std::vector<std::string>{"max(x, y)", "free"}));
   EXPECT_TRUE(items[1].all);
   EXPECT_EQ(items[1].formulas, (std::vector<std::string>{"x > 0 ? 1 : 2", "0"}));
   EXPECT_NE(message_of([] { split_keyed_formulas("x > 0 ? 1 : 2", false, "E"); }).find("wants ids"), std::string::npos);
 }
 
+TEST(AppExpression, KeysAreNumbersAndNames)
+{
+  const auto items = split_keyed_formulas("007 clamp \"left side, (old: 2)\": x > 0 ? 1 : 2, \"all\": 3", true, "E");
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].words, (std::vector<std::string>{"7", "clamp", "left side, (old: 2)"}));
+  EXPECT_EQ(items[0].formulas, (std::vector<std::string>{"x > 0 ? 1 : 2"}));
+  EXPECT_FALSE(items[1].all) << "a boundary of that name";
+  EXPECT_TRUE(split_keyed_formulas("x > 0 ? 1 : 2", true, "E")[0].all);
+  EXPECT_NE(message_of([] { split_words("a \"b", "E"); }).find("does not close"), std::string::npos);
+}
+
 TEST(AppMaterialFunction, PerMaterialWithDefault)
 {
-  const MaterialFunction<2> e("1: 70, 2 5: 10*(1+x), default: 3", {1}, {0., false, 1e3}, {}, "E");
+  MaterialFunction<2> e("1: 70, 2 5: 10*(1+x), default: 3", {1}, {0., false, 1e3}, {}, "E");
+  EXPECT_NE(message_of([&] { e.resolve(MeshRegions({1, 2})); }).find("material id 5"), std::string::npos);
+  e.resolve(MeshRegions({1, 2, 5, 9}));
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 1), 70.);
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 5), 20.);
   EXPECT_DOUBLE_EQ(e.value({1., 0.}, 9), 3.);
   EXPECT_FALSE(e.is_piecewise_constant());
-  EXPECT_NO_THROW(e.check_material_ids({1, 2, 5, 7}));
-  EXPECT_NE(message_of([&] { e.check_material_ids({1, 2}); }).find("material id 5"), std::string::npos);
-  EXPECT_NE(message_of([&] { e.value({-2., 0.}, 2); }).find("greater than 0"), std::string::npos);
+  EXPECT_EQ(e.text(1), "70");
+  EXPECT_EQ(e.text(2), "varies");
+  EXPECT_NE(message_of([&] {
+              e.value({-2., 0.}, 2);
+            }).find("material id 2; it must be greater than 0"),
+            std::string::npos);
+}
+
+namespace
+{
+  /** Faces in `cold`, which is 12, in `sensor`, in both, and in none. */
+  MeshRegions cold_and_sensor(std::array<unsigned int, 4> &ids)
+  {
+    MeshRegions regions;
+    ids[3] = regions.add(std::vector<MeshRegions::Group>());
+    ids[0] = regions.add({{12, "cold"}});
+    ids[1] = regions.add({{-1, "sensor"}});
+    ids[2] = regions.unite(ids[0], ids[1]);
+    return regions;
+  }
+} // namespace
+
+TEST(AppMaterialFunction, NamesAndCellsInTwoMaterials)
+{
+  std::array<unsigned int, 4> ids{};
+  const MeshRegions           regions = cold_and_sensor(ids);
+  MaterialFunction<2>         e("COLD: 2, sensor: 4/2, default: 1", {1}, {}, {}, "E");
+  e.resolve(regions);
+  for (unsigned int i = 0; i < 4; ++i)
+    EXPECT_EQ(e.value({0., 0.}, ids[i]), i < 3 ? 2. : 1.);
+  const auto refused = [&](const std::string &text) {
+    return message_of([&] { MaterialFunction<2>(text, {1}, {}, {}, "E").resolve(regions); });
+  };
+  EXPECT_NE(refused("cold: 2, sensor: 3, 0: 1").find("in 'cold' and in 'sensor'"), std::string::npos);
+  EXPECT_NE(refused("cold: 2, 0: 1").find("says nothing about material 'sensor'"), std::string::npos);
+}
+
+TEST(AppBoundaryFormulas, FacesInTwoBoundaries)
+{
+  std::array<unsigned int, 4> ids{};
+  const MeshRegions           regions = cold_and_sensor(ids);
+  EXPECT_EQ(ids[0], 12u);
+  EXPECT_EQ(regions.text(ids[2]), "cold + sensor");
+  using Overlap = BoundaryFormulas<2>::Overlap;
+  // Free components combine, equal formulas are one, others contradict each other.
+  BoundaryFormulas<2> held("cold: 0; free, sensor: free; x", 2, true, {}, {}, "Dirichlet");
+  held.resolve(regions);
+  EXPECT_EQ(held.ids(), (std::set<dealii::types::boundary_id>{ids[0], ids[1], ids[2]}));
+  EXPECT_EQ(held.formula(ids[0], 1), nullptr);
+  EXPECT_EQ(held.formula(ids[1], 0), nullptr);
+  EXPECT_EQ(held.formula(ids[2], 0)->value({3., 4.}), 0.);
+  EXPECT_EQ(held.formula(ids[2], 1)->value({3., 4.}), 3.);
+  EXPECT_NO_THROW(BoundaryFormulas<2>("cold: x, sensor: x, all: 5", 1, false, {}, {}, "Dirichlet").resolve(regions));
+  const auto refused = [&](const std::string &text, const std::set<dealii::types::boundary_id> &all_held) {
+    return message_of([&] { BoundaryFormulas<2>(text, 1, false, {}, {}, "E").resolve(regions, all_held); });
+  };
+  EXPECT_NE(refused("cold: x, sensor: y", {}).find("in 'cold' and in 'sensor'"), std::string::npos);
+  EXPECT_NE(refused("cold: x, 12: x", {}).find("names boundary 'cold' twice, as 'cold' and '12'"), std::string::npos);
+  EXPECT_NE(refused("hot: x", {}).find("names boundary 'hot', but no face has it; the mesh has"), std::string::npos);
+  EXPECT_NE(refused("cold: 1", {ids[0], ids[2]}).find("without effect on boundary 'cold'"), std::string::npos);
+  // Loads add up, also where a part of a boundary is held.
+  BoundaryFormulas<2> load("12: 1, sensor: x", 1, false, {}, {}, "Flux");
+  load.resolve(regions, {ids[2]}, Overlap::sum);
+  EXPECT_EQ(load.value(ids[0], 0, {3., 4.}), 1.);
+  EXPECT_EQ(load.value(ids[1], 0, {3., 4.}), 3.);
+  EXPECT_EQ(load.value(ids[2], 0, {3., 4.}), 4.);
+  EXPECT_EQ(load.value(ids[3], 0, {3., 4.}), 0.);
 }
 
 TEST(AppBoundaryFormulas, AllStandsForTheRest)
 {
   BoundaryFormulas<2> formulas("1: 5; free, all: exact", 2, true, {"x", "y"}, {}, "Dirichlet");
-  formulas.resolve({0, 1, 2});
+  formulas.resolve(MeshRegions({0, 1, 2}));
   EXPECT_EQ(formulas.ids(), (std::set<dealii::types::boundary_id>{0, 1, 2}));
   EXPECT_EQ(formulas.formula(1, 1), nullptr);
   EXPECT_DOUBLE_EQ(formulas.formula(1, 0)->value({0., 0.}), 5.);
@@ -107,7 +184,7 @@ TEST(AppBoundaryFormulas, AllStandsForTheRest)
   EXPECT_EQ(formulas.formula(7, 0), nullptr);
   EXPECT_NE(message_of([] {
               BoundaryFormulas<2> absent("9: 1", 1, false, {}, {}, "Flux");
-              absent.resolve({0, 1});
+              absent.resolve(MeshRegions({0, 1}));
             }).find("boundary id 9, but no face has it; the mesh has 0, 1"),
             std::string::npos);
 }

@@ -21,6 +21,12 @@ namespace mesh_cases
     return PATCHFEM_TEST_MESHES "/" + name;
   }
 
+  /** A file of tests/cases. */
+  inline std::string case_mesh(const std::string &name)
+  {
+    return real_mesh("../../tests/cases/" + name);
+  }
+
   /** A file that lives as long as the object. */
   class TemporaryFile
   {

@@ -225,6 +225,12 @@ TEST(MeshParallel, parts_of_files_are_the_serial_mesh)
   MeshParameters parameters = from_file(real_mesh("cylinder_plate.msh"));
   parameters.scale          = 2;
   check<3>(parameters, 0);
+  // Names, and faces in two groups.
+  parameters                = from_file(case_mesh("overlapping_groups/mesh.msh"));
+  parameters.boundary_rules = {{"top side", "y > 0.999"}, {7, "y < 0.001"}};
+  check<2>(parameters, 1);
+  check<2>(from_file(case_mesh("inp_shell_edges/mesh.inp")), 1);
+  check<2>(from_file(case_mesh("inp_shell_edges/mesh.inp")), 1, Class::p4est);
 }
 
 TEST(MeshParallel, parts_of_p4est_are_the_serial_mesh)

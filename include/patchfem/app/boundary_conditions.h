@@ -12,6 +12,8 @@
 #include <deal.II/lac/full_matrix.h>
 #include <deal.II/lac/vector.h>
 
+#include <array>
+#include <bitset>
 #include <optional>
 
 namespace PatchFEM
@@ -40,8 +42,8 @@ namespace PatchFEM
   };
 
   /**
-   * Formulas on parts of the boundary, read from one parameter such as `Dirichlet`. A component that is
-   * written as `free` has none; `exact` stands for the exact solution's component.
+   * Formulas on parts of the boundary, by number or name, read from one parameter such as `Dirichlet`. A component that
+   * is written as `free` has none; `exact` stands for the exact solution's component.
    */
   template <int dim>
   class BoundaryFormulas
@@ -57,36 +59,50 @@ namespace PatchFEM
                      const Constants                &constants,
                      const std::string              &entry);
 
+    /** Formulas of several items for the same face: of Dirichlet values they must be equal, loads add up. */
+    enum class Overlap
+    {
+      equal,
+      sum
+    };
+
     /**
-     * Applies "all" to @p present. Throws Error for an id that is not present, and for one of @p held, where Dirichlet
-     * values leave a condition without effect; "all" is for the rest of the boundary.
+     * Finds the boundaries that items are for, and applies "all" to the rest. Throws Error for a boundary that is not
+     * @p present; for one of ids that are all @p held, where Dirichlet values leave a condition without effect; for items
+     * that name a boundary twice, or give different formulas to a component on faces in two boundaries.
      */
-    void resolve(const std::set<dealii::types::boundary_id> &present,
-                 const std::set<dealii::types::boundary_id> &held = {});
+    void resolve(const MeshRegions                          &present,
+                 const std::set<dealii::types::boundary_id> &held    = {},
+                 Overlap                                     overlap = Overlap::equal);
 
     bool contains(const dealii::types::boundary_id id) const { return by_id.count(id) != 0; }
 
-    /** Component @p c on @p id: nothing if free or if the id has no item. */
+    /** Component @p c on @p id, the first one: nothing if free or if the id has no item. */
     const Expression<dim> *formula(dealii::types::boundary_id id, unsigned int c) const;
+
+    /** The sum of all formulas of component @p c on @p id. */
+    double value(dealii::types::boundary_id id, unsigned int c, const dealii::Point<dim> &point) const;
 
     const std::set<dealii::types::boundary_id> &ids() const { return id_set; }
 
-  private:
-    using Formulas = std::vector<std::optional<Expression<dim>>>;
+    /** The last part of its name, `Dirichlet`. */
+    std::string short_name() const { return name.substr(name.rfind('/') + 1); }
 
-    void add(dealii::types::boundary_id id, const Formulas &formulas);
+  private:
+    /** For each component what is to be added, nothing if it is free. */
+    using Formulas = std::vector<std::vector<Expression<dim>>>;
+
+    struct Item
+    {
+      std::string word;
+      Formulas    formulas;
+    };
 
     std::string                                    name;
+    std::vector<Item>                              items;
     std::optional<Formulas>                        on_all;
     std::map<dealii::types::boundary_id, Formulas> by_id;
     std::set<dealii::types::boundary_id>           id_set;
-  };
-
-  /** Two parts of the boundary on which the solution is the same, @p direction apart. */
-  struct PeriodicPair
-  {
-    dealii::types::boundary_id first, second;
-    unsigned int               direction;
   };
 
   /** The conditions of section `Boundary conditions` that constrain unknowns; natural ones belong to the physics. */
@@ -107,14 +123,14 @@ namespace PatchFEM
                         const std::vector<std::string>     &exact,
                         const Constants                    &constants);
 
-    /** Throws Error for a condition on an absent id, and for No normal flux on one of held_ids(). */
-    void resolve(const std::set<dealii::types::boundary_id> &present);
+    /** Throws Error for a condition on an absent boundary, and for No normal flux on one of held_ids(). */
+    void resolve(const MeshRegions &present);
 
     /** Ids on which all components are given. */
     std::set<dealii::types::boundary_id> held_ids() const;
 
-    /** Tells the triangulation about periodic faces; once, before adaptive refinement. */
-    void add_periodicity(dealii::Triangulation<dim> &triangulation) const;
+    /** Tells the triangulation about periodic faces; once, before it is refined and after resolve(). */
+    void add_periodicity(dealii::Triangulation<dim> &triangulation);
 
     /** Adds the lines of all conditions; unknowns that are constrained already stay as they are. */
     void make_constraints(const dealii::Mapping<dim>        &mapping,
@@ -125,13 +141,34 @@ namespace PatchFEM
     std::set<dealii::types::boundary_id> ids() const;
 
     bool has_periodicity() const { return !periodic_pairs.empty(); }
-    bool has_no_normal_flux() const { return !no_normal_flux_ids.empty(); }
+    bool has_no_normal_flux() const { return !no_normal_flux_words.empty(); }
+
+    /** Names of the entries with a condition on faces of @p id. */
+    std::vector<std::string> entries_on(dealii::types::boundary_id id) const;
 
   private:
+    /** Two parts of the boundary on which the solution is the same, @p direction apart. */
+    struct PeriodicPair
+    {
+      std::array<std::string, 2>                          words;
+      unsigned int                                        direction;
+      std::array<std::set<dealii::types::boundary_id>, 2> ids;
+    };
+
+    /** Faces of coarse cells that are joined. */
+    struct PeriodicFaces
+    {
+      int            cells[2]; ///< indices
+      unsigned int   faces[2];
+      std::bitset<3> orientation;
+    };
+
     unsigned int                         n_components;
     BoundaryFormulas<dim>                dirichlet;
+    std::vector<std::string>             no_normal_flux_words;
     std::set<dealii::types::boundary_id> no_normal_flux_ids;
     std::vector<PeriodicPair>            periodic_pairs;
+    std::vector<PeriodicFaces>           periodic_faces;
   };
 
   /** What the section `Boundary conditions` gives of them, by boundary id. */
@@ -154,7 +191,7 @@ namespace PatchFEM
                       const Constants                  &constants);
 
     /** See BoundaryFormulas. */
-    void resolve(const std::set<dealii::types::boundary_id> &present, const std::set<dealii::types::boundary_id> &held);
+    void resolve(const MeshRegions &present, const std::set<dealii::types::boundary_id> &held);
 
     unsigned int n_components() const { return n; }
 
@@ -166,6 +203,9 @@ namespace PatchFEM
 
     /** Those of faces on which there is one. */
     std::set<dealii::types::boundary_id> ids() const;
+
+    /** Names of the entries with a condition on faces of @p id. */
+    std::vector<std::string> entries_on(dealii::types::boundary_id id) const;
 
     /** g at a point of the boundary, n_components() numbers. */
     void load(dealii::types::boundary_id    id,
@@ -186,5 +226,6 @@ namespace PatchFEM
     unsigned int          n;
     BoundaryFormulas<dim> loads, pressure;
     BoundaryFormulas<dim> robin; // alpha; g_1; g_2 ...
+    MeshRegions           boundaries;
   };
 } // namespace PatchFEM

@@ -18,8 +18,8 @@ namespace PatchFEM
   public:
     CellDegrees(const FiniteElementParameters &parameters, const Constants &constants);
 
-    /** Throws Error if a formula is given for a material id that no cell has. */
-    void resolve(const std::set<dealii::types::material_id> &present) const { degree.check_material_ids(present); }
+    /** Throws Error if a formula is given for a material that no cell has. */
+    void resolve(const MeshRegions &present) { degree.resolve(present); }
 
     /**
      * Sets the active FE indices of the locally owned cells. Throws Error, naming the place, where the formula gives

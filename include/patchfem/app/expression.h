@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/mesh_regions.h>
+
 #include <deal.II/base/point.h>
 #include <deal.II/base/types.h>
 
@@ -62,6 +64,12 @@ namespace PatchFEM
     /** Whether the formula mentions neither a coordinate nor the time. */
     bool is_constant() const { return function == nullptr; }
 
+    /** Whether both are written alike, or are equal constants. */
+    bool operator==(const Expression &other) const
+    {
+      return is_constant() && other.is_constant() ? constant == other.constant : formula == other.formula;
+    }
+
   private:
     struct Function;
 
@@ -75,14 +83,24 @@ namespace PatchFEM
   /** The value of a formula of constants; throws Error naming @p entry if it depends on a coordinate. */
   double constant_value(const std::string &formula, const Constants &constants, const std::string &entry);
 
+  /** Splits at @p separator where no parenthesis and no quotation mark is open, and trims the parts. */
+  std::vector<std::string> split_outside(const std::string &text, char separator);
+
+  /** What stands in front of the colon of `key: formula`, empty if there is no key, and what behind it. */
+  std::pair<std::string, std::string> split_key(const std::string &item);
+
+  /** Boundaries or materials with blanks between them: numbers, and names, which quotation marks may enclose. */
+  std::vector<std::string> split_words(const std::string &text, const std::string &entry);
+
   /**
-   * One item of a parameter with formulas per boundary or material id. Commas outside parentheses separate items,
-   * "0 1: f; g, 2: h; k"; before the colon stand ids, `all` or `default`, and semicolons separate components.
+   * One item of a parameter with formulas per boundary or material. Commas outside parentheses separate items,
+   * `0 clamp "left side": f; g, 2: h; k`; before the colon stand numbers or names, `all` or `default`, and semicolons
+   * separate components.
    */
   struct KeyedFormulas
   {
     bool                     all = false; ///< `all`, `default`, or no key at all
-    std::set<unsigned int>   ids;
+    std::vector<std::string> words;       ///< numbers or names
     std::vector<std::string> formulas;
     std::string              text; ///< the item as it is written
   };
@@ -90,15 +108,16 @@ namespace PatchFEM
   /** The boundary id or material id that @p text is; throws Error if it is none. */
   unsigned int parse_id(const std::string &text, const std::string &entry);
 
-  /** @param allow_no_key Whether "f; g" without ids stands for "all: f; g". */
+  /** @param allow_no_key Whether "f; g" without a key stands for "all: f; g". */
   std::vector<KeyedFormulas> split_keyed_formulas(const std::string &text, bool allow_no_key, const std::string &entry);
 
   /** Splits "f; g; h" at semicolons and trims the parts. */
   std::vector<std::string> split_components(const std::string &text);
 
   /**
-   * A coefficient of a material as a parameter file states it: one formula, or a formula per material id ("1: 70e9, 2:
+   * A coefficient of a material as a parameter file states it: one formula, or a formula per material ("1: 70e9, steel:
    * 210e9, default: 1e9"), with one or several components. Values are checked to be finite and inside an open interval.
+   * There are none before resolve().
    */
   template <int dim>
   class MaterialFunction
@@ -129,17 +148,34 @@ namespace PatchFEM
     /** True if the value is the same on all of a material. */
     bool is_piecewise_constant() const { return piecewise_constant; }
 
-    /** Throws Error if a formula is for a material that is not @p present, or if a present material has none. */
-    void check_material_ids(const std::set<dealii::types::material_id> &present) const;
+    /**
+     * Finds the materials that formulas are for. Throws Error if one is not @p present, if a present one has no formula,
+     * or if cells are in two materials that have different ones.
+     */
+    void resolve(const MeshRegions &present);
+
+    const std::string &name() const { return entry; } ///< of its entry
+
+    /** `material id 2` or `material 'steel'`. */
+    std::string describe(const dealii::types::material_id material) const
+    {
+      return materials.describe(material, "material");
+    }
+
+    /** The value, or values, on all of a material, `varies` if there is none. */
+    std::string text(dealii::types::material_id material) const;
 
   private:
-    const std::vector<Expression<dim>> &formulas(dealii::types::material_id material) const;
+    using Formulas = std::vector<Expression<dim>>;
 
-    std::string                                          entry;
-    unsigned int                                         n = 1;
-    Range                                                range;
-    bool                                                 zero = true, piecewise_constant = true;
-    std::vector<Expression<dim>>                         default_formulas;
-    std::map<unsigned int, std::vector<Expression<dim>>> material_formulas;
+    const Formulas &formulas(dealii::types::material_id material) const;
+
+    std::string                                   entry;
+    unsigned int                                  n = 1;
+    Range                                         range;
+    bool                                          zero = true, piecewise_constant = true;
+    std::vector<std::pair<std::string, Formulas>> items; ///< with the word that each is for, empty for all others
+    std::map<unsigned int, Formulas>              by_material;
+    MeshRegions                                   materials;
   };
 } // namespace PatchFEM

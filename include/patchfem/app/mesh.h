@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/app/mesh_regions.h>
 #include <patchfem/base/mesh_lists.h>
 
 #include <deal.II/base/bounding_box.h>
@@ -12,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,8 @@ namespace PatchFEM
    *     set Generator           = hyper_cube          # a function of dealii::GridGenerator, or
    *     set Generator arguments = 0 : 1 : false
    *     set File                = meshes/bridge.msh   # a file: exactly one of Generator and File
+   *     set Material data       =                     # cell data of a .vtk file that are its ids
+   *     set Join                =                     # nodes of the file that are so near each other become one
    *     set Coarse refinements  = 0                   # refined on its manifolds to what becomes the coarse mesh,
    *     set Simplices           = none                # cut: none | kuhn (2 triangles, 6 tets) | dealii (8, 24),
    *     set Scale               = 1                   # scaled,
@@ -34,12 +35,12 @@ namespace PatchFEM
    *     set Simplex refinement  = red                 # simplices only: red | dealii
    *   end
    *   subsection Boundary ids
-   *     set Rules = 1: x < 1e-9; 2: x > 9.999 && y < 1
+   *     set Rules = clamp: x < 1e-9; 2: x > 9.999 && y < 1
    *   end
    * @endcode
    * Rules are muParser predicates of x, y and z at the centre of each boundary face of the coarse mesh; the first that
-   * holds gives the face its id, which children of the face inherit. A face that no rule matches keeps the id that the
-   * file or generator gave it (0 if none).
+   * holds puts the face into the boundary of its number or name, and out of those of the file or generator. Children of
+   * the face inherit that. A face that no rule matches stays where it is (in 0 if nothing says where).
    *
    * Simplices are straight: on a curved domain, Coarse refinements follow the curve and Global refinements do not.
    */
@@ -48,7 +49,9 @@ namespace PatchFEM
     void declare_parameters(dealii::ParameterHandler &prm);
     void parse_parameters(dealii::ParameterHandler &prm);
 
-    std::string  generator, generator_arguments, file;
+    std::string           generator, generator_arguments, file, material_data;
+    std::optional<double> join; ///< see MeshFileOptions
+
     double       scale              = 1.;
     char         rotation_axis      = 'z'; ///< x, y or z
     double       rotation_angle     = 0.;  ///< degrees counter-clockwise
@@ -64,44 +67,79 @@ namespace PatchFEM
     unsigned int global_refinements       = 0;
     bool         dealii_refines_simplices = false;
 
-    /** One rule: the id and the predicate as it was written. */
-    std::vector<std::pair<dealii::types::boundary_id, std::string>> boundary_rules;
+    /** The boundary and the predicate as it was written. */
+    struct Rule
+    {
+      std::string boundary; ///< its number or name
+      std::string predicate;
+
+      Rule(const dealii::types::boundary_id id, const std::string &predicate)
+          : boundary(std::to_string(id)), predicate(predicate)
+      {}
+      Rule(const std::string &name, const std::string &predicate) : boundary(name), predicate(predicate) {}
+    };
+    std::vector<Rule> boundary_rules;
 
     /** Folder that a relative File starts from; the application sets it to that of the parameter file. */
     std::string directory;
   };
 
+  /** What can be said about a mesh file. */
+  struct MeshFileOptions
+  {
+    /// Name of the cell data of a .vtk file that hold ids; empty: the first of several common names that is there.
+    std::string material_data;
+    /// Nodes that are at most so far from each other become one; 0: those at the same place. Nothing: none.
+    std::optional<double> join;
+  };
+
   /**
    * Reads a mesh of linear triangles, quadrilaterals, tetrahedra or hexahedra, one kind per file, whose cells have
    * dimension @p dim. The suffix decides about the format, text in each case, compressed if `.gz` is behind it:
-   * - `.msh`: Gmsh 2.2 and 4.1. The first physical group of a cell is its material id, that of a face its boundary id.
-   * - `.vtk`: legacy VTK, unstructured grid, to version 5.1. Cell data `MaterialID`, as dealii::GridOut writes it,
-   *   holds material ids of cells and boundary ids of faces; other data are passed over.
-   * - `.ucd`, `.inp`: AVS UCD. The material number of a cell is its material id, that of a face its boundary id.
-   * - `.inp` whose first line starts with `*`: Abaqus. A number at the end of an element set's name (`ELSET=EB2` of
-   *   `*ELEMENT`) or of a material's (`*SOLID SECTION, ELSET=..., MATERIAL=Material-2`, which goes first) is the
-   *   material id, one at the end of the name of a `*SURFACE` its boundary id.
+   * - `.msh`: Gmsh 2.2 and 4.1. Cells and faces are in their physical groups, with numbers and names. In 2.2 an element
+   *   is there once for each of its groups.
+   * - `.vtk`: legacy VTK, unstructured grid, to version 5.1. One array of cell data holds the materials of cells and the
+   *   boundaries of faces: `MaterialID`, as dealii::GridOut writes it, `mat_id`, `material`, `material_id`, `attribute`,
+   *   `MaterialIds`, `gmsh:physical`, `CellEntityIds`, `medit:ref`, or the one of @p options.
+   * - `.ucd`, `.inp`: AVS UCD. The material number of a cell is its material, that of a face its boundary.
+   * - `.inp` whose first line starts with `*`: Abaqus. Cells are in their element sets and the material of their
+   *   `*SOLID SECTION`, faces in `*SURFACE`s, in the sets of elements that are such a face, and in sets of nodes that have
+   *   all of its vertices. A number that ends just one of the names of materials, of sets in `*ELEMENT` or of surfaces is
+   *   a number of that one, too: `EB2` is 2, unless there is `SIDE2`. Where a cell's material and its set end in numbers, that
+   *   of the material counts.
    *
-   * Ids are 0 where a file gives none. Elements of lower dimension than faces carry nothing that is used and are passed
-   * over. The result has no unused vertices and only positive cells (see orient_cells()).
+   * Material and boundary ids of the lists are numbers where cells and faces are in one numbered group, see MeshRegions,
+   * and 0 where they are in none. The facts of the lists have the names, and notes about what was passed over: elements
+   * of lower dimension than faces, faces of groups that are not on the boundary, other data. They count parts of the mesh
+   * that have no vertex in common, and faces that touch without being joined (find_contact()). The result has no unused
+   * vertices and only positive cells (see orient_cells()).
    *
    * Throws Error, one sentence with the file and where possible the line: for files that are missing, malformed or of
    * another format (with the remedy), that hold other numbers of things than declared or something twice, mixed or high
    * order cells, another dimension, surfaces in space, and cells that the functions of mesh_lists.h refuse.
    */
-  MeshLists read_mesh(const std::string &file_name, unsigned int dim);
+  MeshLists read_mesh(const std::string &file_name, unsigned int dim, const MeshFileOptions &options = {});
 
-  /** What a domain turned out to be. The same on every rank. */
-  struct MeshSummary
+  /** What a domain turned out to be, with names and notes. The same on every rank. */
+  struct MeshSummary : MeshFacts
   {
     std::string   cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
     bool          simplices      = false;
     std::uint64_t n_coarse_cells = 0;
     std::uint64_t n_cells        = 0; ///< after global refinement
-    MeshRegions   boundaries, materials;
 
-    /** For a line of the log: `576 hexahedra, materials 1, boundary ids 0 1 2`. */
+    /**
+     * For a line of the log: `576 hexahedra, materials 1, boundary ids 0, 1, 2`, or `128 hexahedra in 2 parts (16 of their
+     * faces coincide without being joined), materials steel, boundaries clamp, load`.
+     */
     std::string text() const;
+
+    template <typename Archive>
+    void serialize(Archive &archive, const unsigned int version)
+    {
+      MeshFacts::serialize(archive, version);
+      archive &cell_kind &simplices &n_coarse_cells &n_cells;
+    }
   };
 
   /** What is to be done to quads and hexes, with the ids of their boundary, before they are refined: p4est's periodicity. */

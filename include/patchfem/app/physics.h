@@ -3,6 +3,7 @@
 
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/base/mesh_lists.h>
 
 #include <deal.II/hp/fe_collection.h>
 #include <deal.II/lac/la_parallel_vector.h>
@@ -32,14 +33,12 @@ namespace PatchFEM
 
     unsigned int n_components() const { return natural.n_components(); }
 
-    /** Throws Error for formulas that do not fit the ids of the mesh, or on ids where all components are @p held. */
-    void resolve(const std::set<dealii::types::material_id> &materials,
-                 const std::set<dealii::types::boundary_id> &boundaries,
-                 const std::set<dealii::types::boundary_id> &held)
+    /** Throws Error for formulas that do not fit the mesh, or on ids of boundaries where all components are @p held. */
+    void resolve(const MeshFacts &mesh, const std::set<dealii::types::boundary_id> &held)
     {
-      for (const MaterialFunction<dim> *function : material_functions())
-        function->check_material_ids(materials);
-      natural.resolve(boundaries, held);
+      for (MaterialFunction<dim> *function : material_functions())
+        function->resolve(mesh.materials);
+      natural.resolve(mesh.boundaries, held);
     }
 
     /** Throws Error for elements that the equation is not to be discretised with. */
@@ -96,11 +95,11 @@ namespace PatchFEM
     {}
     /** @} */
 
+    /** Coefficients and loads. */
+    virtual std::vector<MaterialFunction<dim> *> material_functions() = 0;
+
   protected:
     explicit Physics(const NaturalConditions<dim> &natural) : natural(natural) {}
-
-    /** Coefficients and loads. */
-    virtual std::vector<const MaterialFunction<dim> *> material_functions() const = 0;
 
     NaturalConditions<dim> natural;
   };

@@ -60,6 +60,9 @@ namespace PatchFEM
      */
     void begin();
 
+    /** Further members of the report, of the mesh of the first cycle: `boundaries` and `materials`. */
+    void describe_mesh(const nlohmann::json &members) { mesh = members; }
+
     /**
      * Adds a cycle, with the memory that all ranks have taken, writes the report, under a temporary name first, so that
      * nothing of a run is lost, and prints a line about the cycle. Throws Error, and leaves it away, if a number in it
@@ -89,6 +92,7 @@ namespace PatchFEM
     const bool               writes;
     std::string              parameters, export_name;
     std::vector<CycleReport> cycles;
+    nlohmann::json           mesh = nlohmann::json::object();
     nlohmann::json           earlier; ///< the report of results that are still in the folder
     bool                     started = false, begun = false, finished = false;
     std::string              error; ///< empty for none

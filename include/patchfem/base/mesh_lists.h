@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/mesh_regions.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +43,22 @@ namespace PatchFEM
   /** `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`. */
   const char *plural_name(CellKind kind);
 
+  /** What is known of a mesh beside its cells and faces. */
+  struct MeshFacts
+  {
+    MeshRegions              boundaries, materials;
+    std::vector<std::string> notes;            ///< sentences for the user, such as what of a file was passed over
+    std::size_t              n_parts      = 1; ///< of cells that share vertices
+    std::size_t              n_coinciding = 0; ///< pairs of boundary faces at the same place, or nearly
+    std::size_t              n_touching   = 0; ///< boundary faces that lie on others with other vertices
+
+    template <typename Archive>
+    void serialize(Archive &archive, const unsigned int)
+    {
+      archive &boundaries &materials &notes &n_parts &n_coinciding &n_touching;
+    }
+  };
+
   /** A conforming mesh of one kind of cell as plain lists: read from files, cut, refined, made into a triangulation. */
   struct MeshLists
   {
@@ -54,6 +72,8 @@ namespace PatchFEM
     /// The file this came from, and the line of each cell in it; empty if there is none.
     std::string                source;
     std::vector<std::uint32_t> cell_lines;
+
+    MeshFacts facts; ///< of what a file says
 
     std::size_t n_cells() const { return material_ids.size(); }
     std::size_t n_faces() const { return face_ids.size(); }
@@ -71,12 +91,16 @@ namespace PatchFEM
   /** Area or volume of a simplex, negative if it is inverted. */
   double simplex_measure(const MeshLists &mesh, std::size_t cell);
 
-  /** Drops vertices that no cell uses and numbers the others in order. Throws Error for a face that has one. */
+  /**
+   * Drops vertices that no cell uses, and faces that have one, which are lost (MeshRegions::add_lost_face()), and numbers
+   * the other vertices in order.
+   */
   void delete_unused_vertices(MeshLists &mesh);
 
   /**
    * Mirrors inverted cells, so that all measures are positive, and returns how many there were. Throws Error for cells
-   * that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim) or are tangled (Jacobians of both signs).
+   * that repeat a vertex, are flat (no Jacobian beyond 1e-12 diameter^dim) or are tangled: Jacobians of both signs at the
+   * 2^dim Gauss points. Those at vertices alone do no harm, and a note in the facts counts such cells.
    */
   std::size_t orient_cells(MeshLists &mesh);
 
@@ -86,9 +110,11 @@ namespace PatchFEM
    *
    * Throws Error if a face belongs to three cells or to two on the same side of it, as those of a mesh do that is
    * folded or has cells twice; if the angles of cells around a vertex are more than a full one, that is, if they
-   * overlap there; if a face with an id other than 0 is not on the boundary, or has two such ids. Vertices at the same
-   * place count as one in this, so that only cells on opposite sides of a crack can have its faces. Cells that overlap
-   * elsewhere, with no vertex in common, are not found.
+   * overlap there. Vertices at the same place count as one in this, so that only cells on opposite sides of a crack can
+   * have its faces. Cells that overlap elsewhere, with no vertex in common, are not found.
+   *
+   * A face that is there several times has the groups of all of them (MeshRegions::unite()); one with an id other than 0
+   * that is not on the boundary is lost.
    */
   void complete_boundary_faces(MeshLists &mesh);
 } // namespace PatchFEM

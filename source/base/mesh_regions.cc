@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/base/exceptions.h>
+#include <patchfem/base/mesh_regions.h>
+#include <patchfem/base/quote.h>
+
+#include <algorithm>
+#include <cctype>
+#include <climits>
+#include <iterator>
+
+namespace PatchFEM
+{
+  namespace
+  {
+    using Group = MeshRegions::Group;
+
+    bool is_number(const std::string &word)
+    {
+      return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+    }
+
+    bool contains(const std::vector<Group> &groups, const Group &group)
+    {
+      return std::find(groups.begin(), groups.end(), group) != groups.end();
+    }
+
+    /** Whether both are the same groups, in any order. */
+    bool are_equal(const std::vector<Group> &a, const std::vector<Group> &b)
+    {
+      return a.size() == b.size() &&
+             std::all_of(a.begin(), a.end(), [&](const Group &group) { return contains(b, group); });
+    }
+
+    std::string joined(const std::vector<std::string> &words, const std::string &separator)
+    {
+      std::string result;
+      for (const std::string &word : words)
+        result += (result.empty() ? "" : separator) + word;
+      return result;
+    }
+  } // namespace
+
+  unsigned int MeshRegions::add(const std::vector<Group> &groups)
+  {
+    if (groups.empty())
+    {
+      id_set.insert(0);
+      return 0;
+    }
+    for (const auto &[id, others] : groups_of)
+      if (are_equal(groups, others))
+        return id;
+    std::vector<std::int64_t> numbers;
+    for (const Group &group : groups)
+      if (group.number >= 0)
+      {
+        numbers.push_back(group.number);
+        largest = std::max(largest, group.number);
+      }
+    const bool is_plain = groups.size() == 1 && groups[0].name.empty();
+    if (is_plain && id_set.count(groups[0].number) > 0 && groups_of.count(groups[0].number) == 0)
+      return groups[0].number;
+
+    std::int64_t id = numbers.size() == 1 ? numbers[0] : -1;
+    if (id < 0 || id_set.count(id) > 0)
+    {
+      id = id_set.empty() ? largest : std::max<std::int64_t>(*id_set.rbegin(), largest);
+      for (id = id < INT_MAX ? id + 1 : 1; id_set.count(id) > 0;)
+        ++id;
+    }
+    id_set.insert(id);
+    if (!is_plain || groups[0].number != id)
+      groups_of[id] = groups;
+    return id;
+  }
+
+  unsigned int MeshRegions::unite(const unsigned int a, const unsigned int b)
+  {
+    std::vector<Group> both = groups(a);
+    for (const Group &group : groups(b))
+      if (!contains(both, group))
+        both.push_back(group);
+    return add(both);
+  }
+
+  Group MeshRegions::group_of_rule(const std::string &word) const
+  {
+    for (const Group &group : all_groups())
+      if (match(group, word) < 2)
+        return group;
+    return is_number(word) ? Group{std::stoll(word), ""} : Group{-1, word};
+  }
+
+  void MeshRegions::add_lost_face(const unsigned int id, const bool inside)
+  {
+    for (const Group &group : groups(id))
+    {
+      auto found = std::find_if(lost.begin(), lost.end(), [&](const Lost &item) { return item.group == group; });
+      if (found == lost.end())
+        found = lost.insert(found, Lost{group, 0, 0});
+      ++(inside ? found->n_inside : found->n_stray);
+    }
+  }
+
+  std::string MeshRegions::Lost::text() const
+  {
+    return (n_inside > 0 ? counted(n_inside, "face") + " inside the mesh" : "") +
+           (n_inside > 0 && n_stray > 0 ? " and " : "") +
+           (n_stray > 0 ? counted(n_stray, "face") + " that no cell has" : "");
+  }
+
+  std::vector<std::string> MeshRegions::lost_faces() const
+  {
+    std::vector<std::string> result;
+    for (const Lost &item : lost)
+      result.push_back(text_of("boundary ", quote(item.group.text()), " has ", item.text()));
+    return result;
+  }
+
+  std::map<unsigned int, unsigned int> MeshRegions::renumber(const std::set<unsigned int>              &present,
+                                                             const std::map<std::int64_t, std::string> &names)
+  {
+    const auto named = [&](Group group) {
+      if (const auto name = names.find(group.number); name != names.end())
+        group.name = name->second;
+      return group;
+    };
+    std::vector<std::pair<std::size_t, unsigned int>> order;
+    for (const unsigned int id : present)
+      order.emplace_back(groups(id).size(), id);
+    std::sort(order.begin(), order.end());
+    MeshRegions result;
+    result.largest = largest; // ids that are no numbers of groups are above these
+    for (const Lost &item : lost)
+      result.lost.push_back({named(item.group), item.n_inside, item.n_stray});
+    if (!present.empty())
+      for (const Group &group : groups(*present.begin()))
+        if (group.number < 0 && std::all_of(present.begin(), present.end(),
+                                            [&](const unsigned int id) { return contains(groups(id), group); }))
+          result.of_all.push_back(group);
+    std::map<unsigned int, unsigned int> new_ids;
+    for (const bool numbered : {true, false})
+      for (const auto &item : order)
+      {
+        std::vector<Group> of_id;
+        for (const Group &group : groups(item.second))
+          if (!contains(result.of_all, group))
+            of_id.push_back(named(group));
+        const auto has_number = [](const Group &group) { return group.number >= 0; };
+        if ((of_id.empty() || std::count_if(of_id.begin(), of_id.end(), has_number) == 1) == numbered)
+          new_ids[item.second] = result.add(of_id);
+      }
+    *this = std::move(result);
+    return new_ids;
+  }
+
+  void MeshRegions::restrict_to(const std::set<unsigned int> &present)
+  {
+    id_set = present;
+    for (auto item = groups_of.begin(); item != groups_of.end();)
+      item = present.count(item->first) > 0 ? std::next(item) : groups_of.erase(item);
+  }
+
+  std::vector<Group> MeshRegions::groups(const unsigned int id) const
+  {
+    const auto found = groups_of.find(id);
+    if (found != groups_of.end())
+      return found->second;
+    return id == 0 ? std::vector<Group>() : std::vector<Group>{{id, ""}};
+  }
+
+  std::vector<Group> MeshRegions::all_groups() const
+  {
+    std::vector<Group> result = of_all;
+    for (const unsigned int id : id_set)
+      for (const Group &group : groups(id))
+        if (!contains(result, group))
+          result.push_back(group);
+    return result;
+  }
+
+  int MeshRegions::match(const Group &group, const std::string &word)
+  {
+    if (group.number >= 0 && std::to_string(group.number) == word)
+      return 0;
+    if (group.name.empty() || group.name == word)
+      return group.name.empty() ? 3 : 1;
+    const bool same = std::equal(word.begin(), word.end(), group.name.begin(), group.name.end(), [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    });
+    return same ? 2 : 3;
+  }
+
+  int MeshRegions::best_match(const std::string &word) const
+  {
+    int best = word == "0" ? 0 : 3;
+    for (const Group &group : all_groups())
+      best = std::min(best, match(group, word));
+    for (const Lost &item : lost)
+      best = std::min(best, match(item.group, word));
+    return best;
+  }
+
+  std::set<unsigned int>
+  MeshRegions::find(const std::string &word, const std::string &entry, const std::string &what) const
+  {
+    std::set<unsigned int> result;
+    const int              best = best_match(word);
+    for (const Group &group : of_all)
+      if (best < 3 && match(group, word) == best)
+        return id_set;
+    for (const unsigned int id : id_set)
+    {
+      const std::vector<Group> of_id = groups(id);
+      if ((of_id.empty() && word == "0") || std::any_of(of_id.begin(), of_id.end(), [&](const Group &group) {
+            return match(group, word) == best && best < 3;
+          }))
+        result.insert(id);
+    }
+    const bool        of_faces = what == "boundary";
+    const std::string named =
+        text_of("The entry ", entry, " names ", what, is_number(word) ? " id " + printable(word) : " " + quote(word));
+    for (const Lost &item : lost)
+      if (best < 3 && match(item.group, word) == best && (result.empty() || item.n_stray > 0))
+        throw Error(named, ", which has ", item.text(), "; only faces on the boundary can have a condition.");
+    if (!result.empty())
+      return result;
+    std::vector<std::string> similar;
+    for (const Group &group : all_groups())
+    {
+      const std::size_t n = group.name.size(), m = word.size();
+      if (is_number(word) && n > m && group.name.substr(n - m) == word && !std::isdigit(group.name[n - m - 1]))
+        similar.push_back(quote(group.name));
+    }
+    throw Error(named, ", but no ", of_faces ? "face" : "cell", " has it",
+                similar.empty() ? "" : " alone: it could be " + joined(similar, " or "), "; the mesh has ", list(),
+                ".");
+  }
+
+  std::string MeshRegions::name_of(const std::string &word) const
+  {
+    const int best = best_match(word);
+    for (const Group &group : all_groups())
+      if (best < 3 && match(group, word) == best)
+        return group.text();
+    return word;
+  }
+
+  std::string MeshRegions::text(const unsigned int id) const
+  {
+    const auto found = groups_of.find(id);
+    if (found == groups_of.end())
+      return id == 0 && id_set.size() == 1 && !of_all.empty() ? of_all.front().name : std::to_string(id);
+    const std::vector<Group> &of_id = found->second;
+    // The ids that share a group, of those groups that say something of this one.
+    std::vector<std::set<unsigned int>> seen;
+    std::vector<std::string>            words;
+    for (const Group &group : of_id)
+    {
+      std::set<unsigned int> sharing;
+      for (const auto &[other, of_other] : groups_of)
+        if (std::any_of(of_other.begin(), of_other.end(), [&](const Group &g) { return g.text() == group.text(); }))
+          sharing.insert(other);
+      const bool is_new = std::find(seen.begin(), seen.end(), sharing) == seen.end();
+      if (is_new && (sharing.size() < id_set.size() || of_id.size() == 1))
+        words.push_back(group.text());
+      seen.push_back(sharing);
+    }
+    return words.empty() ? of_id.front().text() : joined(words, " + ");
+  }
+
+  std::string MeshRegions::describe(const unsigned int id, const std::string &what) const
+  {
+    const std::string name = text(id);
+    return what + (is_number(name) ? " id " + name : " " + quote(name));
+  }
+
+  std::string MeshRegions::list() const
+  {
+    std::vector<std::string> words;
+    for (const unsigned int id : id_set)
+      words.push_back(printable(text(id)));
+    // A list such as 1, 2, 3 of many ids is a range to a reader.
+    if (words.size() > 12 && !has_names())
+      return text_of(words.front(), " ... ", words.back(), " (", words.size(), ")");
+    return joined(words, ", ");
+  }
+} // namespace PatchFEM
