@@ -24,7 +24,7 @@ namespace PatchFEM
     {
       const std::set<boundary_id> ids = present.find(word, entry, "boundary");
       require(!std::includes(held.begin(), held.end(), ids.begin(), ids.end()), "The entry ", entry,
-              " would be without effect on ", present.describe(*ids.begin(), "boundary"),
+              " would be without effect on ", present.describe(word, "boundary"),
               ", where Boundary conditions/Dirichlet gives the whole solution; take it out of one of them.");
       return ids;
     }
@@ -79,7 +79,7 @@ namespace PatchFEM
     {
       const std::set<boundary_id> ids   = find_ids(item.word, present, held, name);
       const auto                  first = names.emplace(present.name_of(item.word), item.word);
-      require(first.second, "The entry ", name, " names ", present.describe(*ids.begin(), "boundary"), " twice",
+      require(first.second, "The entry ", name, " names ", present.describe(item.word, "boundary"), " twice",
               first.first->second == item.word ? std::string()
                                                : ", as " + quote(first.first->second) + " and " + quote(item.word),
               ".");
@@ -134,8 +134,8 @@ namespace PatchFEM
         "Dirichlet", dirichlet,
         vector_valued
             ? "Displacements by boundary, a number or a name: '0: 0; 0; 0, clamp 2: free; free; 0.1*x'. A component "
-              "that "
-              "is 'free' has no condition, 'exact' is that of the exact solution, and 'all' stands for all boundaries "
+              "that is 'free' has no condition, 'exact' is that of the exact solution, and 'all' stands for all "
+              "boundaries "
               "not named."
             : "Values by boundary, a number or a name: '0: 0, inlet 2: x*y'. 'exact' is the exact solution, and 'all' "
               "stands for all boundaries not named.");

@@ -300,10 +300,11 @@ namespace PatchFEM
         for (const unsigned int id : present.find(word, entry, "material"))
         {
           const auto [found, is_new] = by_material.emplace(id, formulas);
+          if (is_new)
+            words[id] = word;
           require(is_new || found->second == formulas, "The entry ", entry,
                   " gives different values to cells that are in ", quote(words[id]), " and in ", quote(word),
                   "; take one of them out, or write them alike.");
-          words.emplace(id, word);
         }
     const auto rest = std::find_if(items.begin(), items.end(), [](const auto &item) { return item.first.empty(); });
     for (const unsigned int id : present.ids())

@@ -22,7 +22,6 @@
 #include <boost/serialization/map.hpp>
 #include <boost/serialization/set.hpp>
 #include <boost/serialization/string.hpp>
-#include <boost/serialization/utility.hpp>
 #include <boost/serialization/vector.hpp>
 
 #include <algorithm>
@@ -398,6 +397,7 @@ namespace PatchFEM
       for (const std::uint32_t id : lists.face_ids) // of a generator, too
         summary.boundaries.add(id);
       apply_rules<dim>(lists, parameters, summary);
+      summary.curved         = !summary.simplices && is_curved(triangulation);
       summary.cell_kind      = plural_name(lists.kind);
       summary.n_coarse_cells = lists.n_cells();
       summary.boundaries.restrict_to(std::set<unsigned int>(lists.face_ids.begin(), lists.face_ids.end()));
@@ -411,7 +411,6 @@ namespace PatchFEM
     {
       MeshLists   lists;
       MeshSummary summary;
-      bool        curved = false;
 
       CoarseMesh(const MeshParameters &parameters, const Communicator &ranks)
       {
@@ -424,11 +423,10 @@ namespace PatchFEM
               lists = read<dim>(parameters);
             Triangulation<dim> hypercubes;
             summary = make_coarse(hypercubes, lists, parameters, OneRank());
-            curved  = !summary.simplices && is_curved(hypercubes);
           });
-          bytes = Utilities::pack(std::make_pair(summary, curved), false);
+          bytes = Utilities::pack(summary, false);
         });
-        std::tie(summary, curved) = Utilities::unpack<std::pair<MeshSummary, bool>>(ranks.all_gather(bytes)[0], false);
+        summary = Utilities::unpack<MeshSummary>(ranks.all_gather(bytes)[0], false);
       }
     };
 
@@ -442,7 +440,7 @@ namespace PatchFEM
     {
       MeshSummary  &summary = coarse.summary;
       std::uint64_t n_cells = summary.n_coarse_cells;
-      require(!coarse.curved,
+      require(!coarse.summary.curved,
               "A parallel::fullydistributed::Triangulation has straight cells here, and the manifolds of "
               "Mesh/Generator = ",
               parameters.generator, " are curved; use a parallel::distributed::Triangulation.");
@@ -660,7 +658,7 @@ namespace PatchFEM
     {
       const auto      ranks = MPICommunicator::of(communicator);
       CoarseMesh<dim> coarse(parameters, *ranks);
-      if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.curved))
+      if (coarse.summary.simplices || (!of_p4est && !before_refinement && !coarse.summary.curved))
       {
         auto  parts   = std::make_unique<RefinableParts<dim>>(communicator);
         auto &target  = *parts;
@@ -668,7 +666,7 @@ namespace PatchFEM
         return make_parts(target, coarse, parameters, parameters.global_refinements, *ranks);
       }
       triangulation = std::make_unique<parallel::distributed::Triangulation<dim>>(communicator);
-      if (!coarse.curved)
+      if (!coarse.summary.curved)
         return share_coarse(*triangulation, coarse, parameters, before_refinement, *ranks);
     }
     else

@@ -273,7 +273,7 @@ namespace PatchFEM
       if (!has_face[s])
         without.push_back(quote(node_sets[s].first));
     if (!without.empty())
-      pass_over("sets of nodes that hold no whole boundary face, " + joined(without));
+      pass_over("sets of nodes that hold no whole boundary face, " + joined(without, ", "));
   }
 
   /** Chooses ids for all combinations of groups that are there. */
@@ -327,7 +327,7 @@ namespace PatchFEM
         pass_over(text_of("the group ", quote(name.second), " of ", shapes[dimension].plural));
     if (!passed_over.empty())
       mesh.facts.notes.push_back(
-          text_of("Passed over in ", quote_file(mesh.source), ": ", printable(joined(passed_over), 1000), "."));
+          text_of("Passed over in ", quote_file(mesh.source), ": ", printable(joined(passed_over, ", "), 1000), "."));
     return std::move(mesh);
   }
 } // namespace PatchFEM

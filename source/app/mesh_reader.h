@@ -182,16 +182,6 @@ namespace PatchFEM
     void renumber_regions();
   };
 
-  /** @p words with commas between them. */
-  template <typename Words>
-  std::string joined(const Words &words)
-  {
-    std::string result;
-    for (const std::string &word : words)
-      result += (result.empty() ? "" : ", ") + word;
-    return result;
-  }
-
   /** One reader per format; the scanner stands at the start of the file. */
   void read_gmsh(MeshScanner &scanner, MeshCollector &mesh);
   void read_vtk(MeshScanner &scanner, MeshCollector &mesh);

@@ -53,7 +53,8 @@ namespace PatchFEM
         add_elements();
         add_surfaces();
         for (const auto &set : node_sets)
-          mesh.add_node_set(spelling.at(set.first), set.second);
+          if (internal.count(set.first) == 0)
+            mesh.add_node_set(spelling.at(set.first), set.second);
       }
 
     private:
@@ -93,6 +94,7 @@ namespace PatchFEM
       std::map<std::string, std::string> spelling;
       std::map<std::int64_t, Element>    elements;
       std::map<std::string, Labels>      sets, node_sets;
+      std::set<std::string>              internal; ///< sets that a program has made for surfaces and loads of its own
       std::vector<Surface>               surfaces;
       std::vector<Section>               sections;
 
@@ -215,6 +217,8 @@ namespace PatchFEM
           scanner.require(!(of_nodes ? node_set : set).empty(), keyword,
                           " does not say which set it stands for; give it ", keyword.substr(1), "=NAME");
           Labels &labels = of_nodes ? node_sets[node_set] : sets[set];
+          if (options.count("INTERNAL") > 0)
+            internal.insert(of_nodes ? node_set : set);
           if (of_nodes && !set.empty())
             mesh.pass_over("the nodes of elements in *NSET " + quote(spelling.at(node_set)));
           while (next_data())
@@ -373,11 +377,16 @@ namespace PatchFEM
           }
         }
         for (const auto &[set, labels] : sets)
+        {
+          if (internal.count(set) > 0)
+            continue;
+          const Name name = key(set);
           for (const std::int64_t label : labels)
             if (const auto found = elements.find(label); found == elements.end())
               mesh.pass_over("elements of the set " + quote(spelling.at(set)) + " that do not exist");
-            else if (found->second.sets.empty() || found->second.sets.back() != key(set))
-              found->second.sets.push_back(key(set));
+            else if (found->second.sets.empty() || found->second.sets.back() != name)
+              found->second.sets.push_back(name);
+        }
       }
 
       /** Numbers that end exactly one of @p names, by name: what these may be called besides. */

@@ -93,10 +93,13 @@ namespace PatchFEM
           cell_shapes.resize(scanner.count("the number of cells"));
           for (const ElementShape *&shape : cell_shapes)
           {
-            const std::int64_t type = scanner.integer("the type of a cell");
-            shape                   = find_shape(&ElementShape::vtk, type);
+            const std::int64_t type   = scanner.integer("the type of a cell");
+            shape                     = find_shape(&ElementShape::vtk, type);
+            const bool is_passed_over = type == 2 || type == 4; // several points, or lines
+            if (is_passed_over)
+              mesh.pass_over("cells of type " + std::to_string(type));
             scanner.require(
-                shape != nullptr, "cell type ", type,
+                shape != nullptr || is_passed_over, "cell type ", type,
                 " is not supported; use linear triangles (5), quadrilaterals (9), tetrahedra (10) or hexahedra (12)");
           }
         }
@@ -270,9 +273,11 @@ namespace PatchFEM
                         cell_shapes.size(), " types of cells");
         scanner.require(mesh.options.material_data.empty() || !name_of_ids.empty(), "there are no cell data ",
                         quote(mesh.options.material_data), ", which Mesh/Material data names; there are ",
-                        cell_arrays.empty() ? "none" : printable(joined(cell_arrays), 300));
+                        cell_arrays.empty() ? "none" : printable(joined(cell_arrays, ", "), 300));
         for (std::size_t c = 0; c < cell_shapes.size(); ++c)
         {
+          if (cell_shapes[c] == nullptr)
+            continue;
           const ElementShape &shape = *cell_shapes[c];
           if (offsets[c + 1] - offsets[c] != shape.n_vertices)
             scanner.fail_at(lines[c], "cell ", c, " has ", offsets[c + 1] - offsets[c], " vertices where its type has ",

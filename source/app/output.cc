@@ -63,6 +63,38 @@ namespace PatchFEM
         }
       }
     };
+    /** Pictures that know the names of materials: field data `materials`, such as `2: steel`, in front of the pieces. */
+    template <int dim>
+    class NamedDataOut : public dealii::DataOut<dim>
+    {
+    public:
+      NamedDataOut(const MeshRegions &materials, const dealii::DataOutBase::VtkFlags &flags)
+          : materials(materials), flags(flags)
+      {
+        this->set_flags(flags);
+      }
+
+      void write_named_vtu(std::ostream &out) const
+      {
+        dealii::DataOutBase::write_vtu_header(out, flags);
+        out << "<FieldData>\n<DataArray type=\"String\" Name=\"materials\" NumberOfTuples=\"" << materials.ids().size()
+            << "\" format=\"ascii\">\n";
+        for (const unsigned int id : materials.ids())
+        {
+          for (const unsigned char c : std::to_string(id) + ": " + materials.text(id))
+            out << static_cast<int>(c) << ' ';
+          out << "0\n";
+        }
+        out << "</DataArray>\n</FieldData>\n";
+        dealii::DataOutBase::write_vtu_main(this->get_patches(), this->get_dataset_names(),
+                                            this->get_nonscalar_data_ranges(), flags, out);
+        dealii::DataOutBase::write_vtu_footer(out);
+      }
+
+    private:
+      const MeshRegions                   &materials;
+      const dealii::DataOutBase::VtkFlags &flags;
+    };
   } // namespace
 
   void PictureSeries::add(const double time, const std::string &file)
@@ -86,15 +118,15 @@ namespace PatchFEM
                             const Discretisation<dim> &discretisation,
                             const Physics<dim>        &physics,
                             const SolutionVector      &solution,
-                            const PathReport          &report)
+                            const PathReport          &report,
+                            const MeshRegions         &materials)
   {
     using namespace dealii;
     const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
     NodeFields<dim>        node_fields;
-    DataOut<dim>           data_out;
     DataOutBase::VtkFlags  flags;
     flags.compression_level = DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
-    data_out.set_flags(flags);
+    NamedDataOut<dim> data_out(materials, flags);
     data_out.attach_dof_handler(dof_handler);
     const std::vector<DataComponentInterpretation::DataComponentInterpretation> interpretation(
         physics.n_components(), physics.n_components() > 1 ? DataComponentInterpretation::component_is_part_of_vector
@@ -131,12 +163,12 @@ namespace PatchFEM
 
     if (n_ranks == 1)
     {
-      write_file(folder + "/" + name + ".vtu", [&](std::ostream &out) { data_out.write_vtu(out); });
+      write_file(folder + "/" + name + ".vtu", [&](std::ostream &out) { data_out.write_named_vtu(out); });
       return name + ".vtu";
     }
     const auto piece      = [&](const unsigned int r) { return name + "." + Utilities::int_to_string(r, 4) + ".vtu"; };
     const unsigned int me = Utilities::MPI::this_mpi_process(discretisation.communicator);
-    write_file(folder + "/" + piece(me), [&](std::ostream &out) { data_out.write_vtu(out); });
+    write_file(folder + "/" + piece(me), [&](std::ostream &out) { data_out.write_named_vtu(out); });
     MPICommunicator::of(discretisation.communicator)->barrier();
     if (me == 0)
     {
@@ -150,7 +182,8 @@ namespace PatchFEM
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                           \
   template std::string write_picture(const std::string &, const std::string &, const Discretisation<dim> &, \
-                                     const Physics<dim> &, const SolutionVector &, const PathReport &)
+                                     const Physics<dim> &, const SolutionVector &, const PathReport &,      \
+                                     const MeshRegions &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);
 #undef PATCHFEM_INSTANTIATE

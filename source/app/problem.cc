@@ -427,7 +427,7 @@ namespace PatchFEM
           note_range_of_pictures(largest, std::cout);
         physics.prepare_pictures(*mapping, dof_handler, solution);
         const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
-                                               discretisation, physics, solution, path_report);
+                                               discretisation, physics, solution, path_report, summary.materials);
         if (first_rank)
           pictures.add(cycle, file);
       }

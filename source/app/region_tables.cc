@@ -4,6 +4,7 @@
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/base/table_handler.h>
+#include <deal.II/distributed/tria_base.h>
 
 #include <boost/format.hpp>
 
@@ -28,12 +29,12 @@ namespace PatchFEM
     }
 
     template <int dim>
-    void add(Sums &sums, const unsigned int id, const double measure, const dealii::Point<dim> &centre)
+    void add(Sums &sums, const unsigned int id, const double n, const double measure, const dealii::Point<dim> &centre)
     {
       const auto found = sums.find(id);
       if (found == sums.end()) // a cut between ranks
         return;
-      found->second[0] += 1.;
+      found->second[0] += n;
       found->second[1] += measure;
       for (unsigned int d = 0; d < dim; ++d)
         found->second[2 + d] += measure * centre[d];
@@ -156,19 +157,24 @@ namespace PatchFEM
 
   template <int dim>
   RegionTables make_region_tables(const dealii::Triangulation<dim> &triangulation,
-                                  const MeshFacts                  &mesh,
+                                  const MeshSummary                &mesh,
                                   const EssentialConditions<dim>   &essential,
                                   Physics<dim>                     &physics)
   {
+    // A straight cell is as large as its children together, and all cells of a process are on one level.
+    const bool of_all = dynamic_cast<const dealii::parallel::TriangulationBase<dim> *>(&triangulation) == nullptr;
+    const unsigned int finest = triangulation.n_levels() - 1, level = of_all && !mesh.curved ? 0 : finest;
+    const double       n_children = std::ldexp(1., dim * (finest - level)),
+                 n_parts          = std::ldexp(1., (dim - 1) * (finest - level));
     Sums faces = zeros(mesh.boundaries), cells = zeros(mesh.materials);
-    for (const auto &cell : triangulation.active_cell_iterators())
-      if (cell->is_locally_owned())
+    for (const auto &cell : triangulation.cell_iterators_on_level(level))
+      if (of_all || (cell->is_active() && cell->is_locally_owned()))
       {
-        add<dim>(cells, cell->material_id(), cell->measure(), {});
+        add<dim>(cells, cell->material_id(), n_children, cell->measure(), {});
         if (cell->at_boundary())
           for (const auto &face : cell->face_iterators())
             if (face->at_boundary())
-              add<dim>(faces, face->boundary_id(), area_of<dim>(face), face->center());
+              add<dim>(faces, face->boundary_id(), n_parts, area_of<dim>(face), face->center());
       }
     const MPI_Comm communicator = triangulation.get_communicator();
     RegionTables   result;
@@ -188,8 +194,12 @@ namespace PatchFEM
     return result;
   }
 
-  template RegionTables
-  make_region_tables(const dealii::Triangulation<2> &, const MeshFacts &, const EssentialConditions<2> &, Physics<2> &);
-  template RegionTables
-  make_region_tables(const dealii::Triangulation<3> &, const MeshFacts &, const EssentialConditions<3> &, Physics<3> &);
+  template RegionTables make_region_tables(const dealii::Triangulation<2> &,
+                                           const MeshSummary &,
+                                           const EssentialConditions<2> &,
+                                           Physics<2> &);
+  template RegionTables make_region_tables(const dealii::Triangulation<3> &,
+                                           const MeshSummary &,
+                                           const EssentialConditions<3> &,
+                                           Physics<3> &);
 } // namespace PatchFEM

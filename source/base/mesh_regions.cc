@@ -30,14 +30,6 @@ namespace PatchFEM
       return a.size() == b.size() &&
              std::all_of(a.begin(), a.end(), [&](const Group &group) { return contains(b, group); });
     }
-
-    std::string joined(const std::vector<std::string> &words, const std::string &separator)
-    {
-      std::string result;
-      for (const std::string &word : words)
-        result += (result.empty() ? "" : separator) + word;
-      return result;
-    }
   } // namespace
 
   unsigned int MeshRegions::add(const std::vector<Group> &groups)
@@ -218,8 +210,7 @@ namespace PatchFEM
         result.insert(id);
     }
     const bool        of_faces = what == "boundary";
-    const std::string named =
-        text_of("The entry ", entry, " names ", what, is_number(word) ? " id " + printable(word) : " " + quote(word));
+    const std::string named    = "The entry " + entry + " names " + described(word, what);
     for (const Lost &item : lost)
       if (best < 3 && match(item.group, word) == best && (result.empty() || item.n_stray > 0))
         throw Error(named, ", which has ", item.text(), "; only faces on the boundary can have a condition.");
@@ -269,10 +260,9 @@ namespace PatchFEM
     return words.empty() ? of_id.front().text() : joined(words, " + ");
   }
 
-  std::string MeshRegions::describe(const unsigned int id, const std::string &what) const
+  std::string MeshRegions::described(const std::string &name, const std::string &what)
   {
-    const std::string name = text(id);
-    return what + (is_number(name) ? " id " + name : " " + quote(name));
+    return what + (is_number(name) ? " id " + printable(name) : " " + quote(name));
   }
 
   std::string MeshRegions::list() const

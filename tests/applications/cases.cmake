@@ -22,6 +22,9 @@ patchfem_run_case(bad.group_unknown laplace ${cases}/overlapping_groups/case.prm
 patchfem_run_case(cases.loads_add_up laplace ${cases}/overlapping_groups/case.prm CHECKS max_L2=1e-10
                   SET "Boundary ids/Rules=held: x > 0.999999" "Boundary conditions/Dirichlet=held: 0" "Boundary conditions/Flux=sensor: 1, cold: 2"
                       "Loads/Source=0" "Exact solution/Formula=3*(1-x)" ${exact})
+patchfem_run_case(cases.robin_by_name laplace ${cases}/overlapping_groups/case.prm CHECKS max_L2=1e-10
+                  SET "Boundary ids/Rules=\"far side\": x > 0.999999" "Boundary conditions/Dirichlet=" "Boundary conditions/Flux=sensor: 1, cold: 2"
+                      "Boundary conditions/Robin=\"Far side\": 2| -3" "Loads/Source=body: 0" "Exact solution/Formula=3*(1-x)" ${exact})
 
 # A bar of two materials: u = 1.1 at its end.
 set(bar "Exact solution/Formula=x < 1 ? x : 1 + (x - 1)/10" ${exact})
@@ -30,6 +33,8 @@ foreach(names "STEEL1: 1, FOAM1: 10" "el: 1, default: 10" "EALL: 0 + (x < 1 ? 1 
   patchfem_run_case(cases.materials_by_name.${first} laplace ${cases}/materials_by_name/case.prm SET "Material/Coefficient=${names}" ${bar}
                     CHECKS max_L2=1e-10)
 endforeach()
+patchfem_run_case(cases.degrees_by_name laplace ${cases}/materials_by_name/case.prm CHECKS max_L2=1e-10 degrees=1,2
+                  SET "Material/Coefficient=STEEL1: 1, FOAM1: 10" "Finite element/Degrees=1, 2" "Finite element/Cell degree=er: 2" ${bar})
 patchfem_run_case(bad.materials_by_name laplace ${cases}/materials_by_name/case.prm
                   ERROR "names material id 1, but no cell has it alone: it could be 'STEEL1' or 'FOAM1'; the mesh has STEEL1, FOAM1")
 patchfem_run_case(bad.materials_disagree laplace ${cases}/materials_by_name/case.prm SET "Material/Coefficient=EL: 1, STEEL1: 2, FOAM1: 10"
@@ -46,6 +51,14 @@ foreach(case inp_omitted_coordinates inp_shell_edges)
 endforeach()
 patchfem_run_case(cases.patch_test_of_seven elasticity ${cases}/patch_test_of_seven/case.prm SET ${exact} CHECKS max_L2=1e-15
                   CONTAINS "out:1 cell with a vertex that is turned inside out, though no Gauss point is" ${to_out})
+
+# p4est's.
+patchfem_run_case(cases.names_of_adaptive_ranks laplace ${cases}/inp_shell_edges/case.prm RANKS 2 CHECKS max_L2=1e-10
+                  SET "Boundary conditions/Dirichlet=ss1: 0" "Refinement/Strategy=adaptive" "Refinement/Cycles=2" "Exact solution/Formula=x" ${exact})
+patchfem_run_case(cases.periodic_names laplace ${laplace} RANKS 2 CHECKS max_L2=1.2e-3
+                  SET "Boundary ids/Rules=\"left side\": x < 1e-9| right: x > 0.999999" "Boundary conditions/Periodic=\"left side\" right x"
+                      "Boundary conditions/Dirichlet=0: exact" "Loads/Source=4*pi^2*sin(2*pi*x)*y" "Exact solution/Formula=sin(2*pi*x)*y"
+                      "Refinement/Cycles=2" "Output/Pictures=none")
 
 # Two blocks that touch: apart, and joined, also with the third of a thousandth between them.
 patchfem_run_case(cases.doubled_nodes elasticity ${cases}/doubled_nodes/case.prm CHECKS n_dofs=750

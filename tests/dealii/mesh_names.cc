@@ -10,16 +10,17 @@ namespace
   using namespace mesh_cases;
   using PatchFEM::MeshFileOptions;
   using PatchFEM::MeshLists;
+  using PatchFEM::MeshParameters;
   using PatchFEM::MeshRegions;
   using PatchFEM::MeshSummary;
   using PatchFEM::read_mesh;
 
   using Numbers = std::set<unsigned int>;
 
-  MeshLists read(const std::string     &suffix,
-                 const std::string     &content,
-                 const MeshFileOptions &options = {},
-                 const unsigned int     dim     = 2)
+  MeshLists read_text(const std::string     &suffix,
+                      const std::string     &content,
+                      const MeshFileOptions &options = {},
+                      const unsigned int     dim     = 2)
   {
     return read_mesh(TemporaryFile(suffix, content).name, dim, options);
   }
@@ -65,7 +66,8 @@ namespace
       "0.\n"
       "*Nset, nset=Left Nodes, generate\n1, 4, 3\n*Nset, nset=one\n6\n*Nset, nset=some\nLeft Nodes, one\n"
       "*Element, type=S4R, elset=Eall\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n*Element, type=MASS, elset=m\n9, 1\n"
-      "*Elset, elset=Copper plate\n2\n*Elset, elset=gone\n77\n*End Part\n*Assembly, name=A\n*Instance, name=Plate-1, "
+      "*Elset, elset=Copper plate\n2\n*Elset, elset=gone\n77\n*Elset, elset=_picked, internal\n1\n*Nset, nset=_nodes, "
+      "internal\n1, 2\n*End Part\n*Assembly, name=A\n*Instance, name=Plate-1, "
       "part=Plate\n*End Instance\n"
       "*Surface, name=Outlet\nPlate-1.Copper plate, E2\n*Surface, name=nodes, type=NODE\n3, 1.\n6, 1.\n"
       "*Shell section, elset=Eall, material=Steel\n0.1\n*Material, name=Steel\n*Elastic\n2e11, 0.3\n*End Assembly\n"
@@ -92,11 +94,11 @@ namespace
 
     MeshLists read(const MeshFileOptions &options = {}) const
     {
-      return ::read(".msh",
-                    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" + std::to_string(n_vertices) + "\n" +
-                        vertices.str() + "$EndNodes\n$Elements\n" + std::to_string(n_cells) + "\n" + cells.str() +
-                        "$EndElements\n",
-                    options);
+      return read_text(".msh",
+                       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" + std::to_string(n_vertices) + "\n" +
+                           vertices.str() + "$EndNodes\n$Elements\n" + std::to_string(n_cells) + "\n" + cells.str() +
+                           "$EndElements\n",
+                       options);
     }
 
   private:
@@ -118,7 +120,7 @@ namespace
 
 TEST(MeshNames, groups_of_gmsh_hold_on_all_that_is_in_them)
 {
-  const MeshLists mesh = read(".msh", squares);
+  const MeshLists mesh = read_text(".msh", squares);
   EXPECT_EQ(mesh.n_cells(), 2U);
   EXPECT_EQ(cells_in(mesh, "steel"), (Places{0.5}));
   EXPECT_EQ(cells_in(mesh, "2"), (Places{1.5}));
@@ -145,14 +147,14 @@ TEST(MeshNames, faces_of_no_cell_are_refused_where_an_entry_wants_them)
 {
   std::string text = squares;
   text.replace(text.find("5 1 2 13 3 2 5"), 14, "5 1 2 12 3 1 6");
-  const MeshLists mesh = read(".msh", text);
+  const MeshLists mesh = read_text(".msh", text);
   EXPECT_EQ(faces_in(mesh, "the sensor"), (Places{5.}));
   expect_error([&] { faces_in(mesh, "cold"); }, {"'cold'", "1 face that no cell has"});
 }
 
 TEST(MeshNames, sets_surfaces_and_materials_of_abaqus)
 {
-  const MeshLists mesh = read(".inp", abaqus);
+  const MeshLists mesh = read_text(".inp", abaqus);
   EXPECT_EQ(cells_in(mesh, "COPPER PLATE"), (Places{1.5}));
   EXPECT_EQ(cells_in(mesh, "steel"), (Places{0.5, 1.5}));
   EXPECT_EQ(cells_in(mesh, "0"), (Places{0.5})) << "what is in no group that others are not in, too";
@@ -171,8 +173,8 @@ TEST(MeshNames, sets_surfaces_and_materials_of_abaqus)
 TEST(MeshNames, a_number_that_ends_one_name_is_its_number)
 {
   const auto with = [](const std::string &left, const std::string &right) {
-    return read(".inp", "*NODE\n1\n2,1\n3,2\n4,,1\n5,1,1\n6,2,1\n*ELEMENT,TYPE=CPS4,ELSET=" + left +
-                            "\n1,1,2,5,4\n*ELEMENT,TYPE=CPS4,ELSET=" + right + "\n2,2,3,6,5\n");
+    return read_text(".inp", "*NODE\n1\n2,1\n3,2\n4,,1\n5,1,1\n6,2,1\n*ELEMENT,TYPE=CPS4,ELSET=" + left +
+                                 "\n1,1,2,5,4\n*ELEMENT,TYPE=CPS4,ELSET=" + right + "\n2,2,3,6,5\n");
   };
   EXPECT_EQ(cells_in(with("EB2", "EB3"), "3"), (Places{1.5}));
   EXPECT_EQ(with("EB2", "EB3").material_ids, (std::vector<std::uint32_t>{2, 3}));
@@ -196,7 +198,7 @@ TEST(MeshNames, cell_data_of_vtk_are_chosen_by_name)
   for (const char *name :
        {"MaterialID", "mat_id", "material", "attribute", "gmsh:physical", "CellEntityIds", "medit:ref"})
   {
-    const MeshLists mesh = read(".vtk", head + array("density", "0.5 0.5 0") + array(name, "4 5.0 7"));
+    const MeshLists mesh = read_text(".vtk", head + array("density", "0.5 0.5 0") + array(name, "4 5.0 7"));
     EXPECT_EQ(mesh.material_ids, (std::vector<std::uint32_t>{4, 5})) << name;
     EXPECT_EQ(faces_in(mesh, "7"), (Places{5.})) << name;
     EXPECT_NE(mesh.facts.notes.at(0).find("point data 'heat', cell data 'density'"), std::string::npos)
@@ -205,13 +207,13 @@ TEST(MeshNames, cell_data_of_vtk_are_chosen_by_name)
   // The best of several names, unless an entry chooses; a name that has something else is passed over.
   const std::string several =
       head + array("medit:ref", "1 2 3") + array("mat_id", "4 5 6") + array("my%20ids", "7 8 9");
-  EXPECT_EQ(read(".vtk", several).material_ids, (std::vector<std::uint32_t>{4, 5}));
-  EXPECT_EQ(read(".vtk", several, {"my ids", {}}).material_ids, (std::vector<std::uint32_t>{7, 8}));
-  expect_error([&] { read(".vtk", several, {"ids", {}}); }, {"'ids'", "there are medit:ref, mat_id, my ids"});
-  EXPECT_EQ(read(".vtk", head + array("material", "0.25 1 0") + array("medit:ref", "1 2 3")).material_ids,
+  EXPECT_EQ(read_text(".vtk", several).material_ids, (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(read_text(".vtk", several, {"my ids", {}}).material_ids, (std::vector<std::uint32_t>{7, 8}));
+  expect_error([&] { read_text(".vtk", several, {"ids", {}}); }, {"'ids'", "there are medit:ref, mat_id, my ids"});
+  EXPECT_EQ(read_text(".vtk", head + array("material", "0.25 1 0") + array("medit:ref", "1 2 3")).material_ids,
             (std::vector<std::uint32_t>{1, 2}));
-  expect_error([&] { read(".vtk", head + array("E", "0.25 1 0"), {"E", {}}); }, {"0.25 in E is no id"});
-  expect_error([&] { read(".msh", squares, {"E", {}}); }, {"Material data = E", ".vtk"});
+  expect_error([&] { read_text(".vtk", head + array("E", "0.25 1 0"), {"E", {}}); }, {"0.25 in E is no id"});
+  expect_error([&] { read_text(".msh", squares, {"E", {}}); }, {"Material data = E", ".vtk"});
 }
 
 TEST(MeshNames, rules_give_names_and_say_what_they_add_to)

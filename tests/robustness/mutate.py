@@ -175,9 +175,11 @@ def mesh_case(rng, kind, change):
     n_cells, must_refuse = len(mesh.cells), False
     # Without counts there is nothing that data could be held against.
     counted = kind != "abaqus"
-    line = f"{n_cells} {name[dim, simplices]}, materials 1 2, boundary ids {inputs.numbers(ids)}" if counted else None
+    lines = writer(mesh, random.Random(seed_of_writer))
+    materials = "the left half, right" if "$PhysicalNames" in lines else "1, 2"
+    line = f"{n_cells} {name[dim, simplices]}, materials {materials}, boundary ids {', '.join(map(str, ids))}" if counted else None
     if not change:
-        way, data = "nothing", ("\n".join(writer(mesh, rng)) + "\n").encode()
+        way, data = "nothing", ("\n".join(lines) + "\n").encode()
     elif rng.random() < 0.3:
         way = mutate_geometry(rng, mesh)
         measure = mesh.total_measure()
@@ -185,7 +187,7 @@ def mesh_case(rng, kind, change):
         n_cells, line = len(mesh.cells), None
         data = ("\n".join(writer(mesh, random.Random(seed_of_writer))) + "\n").encode()
     else:
-        way, data, alters = mutate_lines(rng, writer(mesh, random.Random(seed_of_writer)))
+        way, data, alters = mutate_lines(rng, lines)
         line = None if alters else line
     files = {"case.prm": inputs.LAPLACE.format(dimension=dim, file="mesh" + suffix).encode(), "mesh" + suffix: data}
     return Case(kind, files, "", True, n_cells if counted else None, line, must_refuse, way)

@@ -125,6 +125,7 @@ namespace PatchFEM
   {
     std::string   cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
     bool          simplices      = false;
+    bool          curved         = false; ///< whether new vertices follow manifolds
     std::uint64_t n_coarse_cells = 0;
     std::uint64_t n_cells        = 0; ///< after global refinement
 
@@ -138,7 +139,7 @@ namespace PatchFEM
     void serialize(Archive &archive, const unsigned int version)
     {
       MeshFacts::serialize(archive, version);
-      archive &cell_kind &simplices &n_coarse_cells &n_cells;
+      archive &cell_kind &simplices &curved &n_coarse_cells &n_cells;
     }
   };
 

@@ -30,7 +30,7 @@ namespace PatchFEM
   /**
    * Writes a solution as VTU: NAME.vtu on one rank, a piece per rank and NAME.pvtu on several. Contains the solution,
    * what the physics derives from it, the material id, and on hp spaces the degree of each cell, as data of nodes
-   * `aggregate_0`, `patch_0` and so on for each level of multigrid. Every file is renamed when it is whole.
+   * `aggregate_0`, `patch_0` and so on for each level of multigrid. Field data `materials` have their names. Every file is renamed when it is whole.
    *
    * @param folder Exists.
    * @param report Of the path that found the solution: its patches of cells, and aggregates of multigrid if there.
@@ -42,5 +42,6 @@ namespace PatchFEM
                             const Discretisation<dim> &discretisation,
                             const Physics<dim>        &physics,
                             const SolutionVector      &solution,
-                            const PathReport          &report);
+                            const PathReport          &report,
+                            const MeshRegions         &materials);
 } // namespace PatchFEM

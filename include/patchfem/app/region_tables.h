@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/mesh.h>
 #include <patchfem/app/physics.h>
 
 #include <nlohmann/json.hpp>
@@ -38,10 +39,10 @@ namespace PatchFEM
     nlohmann::json to_json() const;
   };
 
-  /** Of all ranks, for conditions and coefficients that are resolved. Collective. */
+  /** Of a mesh that is not refined locally, on all ranks, with conditions and coefficients that are resolved. Collective. */
   template <int dim>
   RegionTables make_region_tables(const dealii::Triangulation<dim> &triangulation,
-                                  const MeshFacts                  &mesh,
+                                  const MeshSummary                &mesh,
                                   const EssentialConditions<dim>   &essential,
                                   Physics<dim>                     &physics);
 } // namespace PatchFEM

@@ -16,11 +16,21 @@ namespace PatchFEM
     return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
   }
 
+  /** @p words, such as a list with @p separator ", ". */
+  template <typename Words>
+  std::string joined(const Words &words, const std::string &separator)
+  {
+    std::string result;
+    for (const std::string &word : words)
+      result += (result.empty() ? "" : separator) + word;
+    return result;
+  }
+
   /**
    * The boundaries of a mesh, or its materials. A face or cell of deal.II has one id, while files and rules put it into
    * any number of groups, each with a number, a name, or both. Faces whose groups have one number among them have it for
-   * an id, unless another combination of groups has it already; every other combination has an id of its own. Names
-   * without a number that everything has are kept apart, and tell nothing from another: what is in no other group is 0.
+   * an id, unless another combination of groups has it already; every other combination has an id of its own. A
+   * name without a number that everything has makes no difference to ids.
    */
   class MeshRegions
   {
@@ -103,7 +113,13 @@ namespace PatchFEM
     std::string text(unsigned int id) const;
 
     /** For messages: `boundary id 3` or `boundary 'cold + sensor'`; @p what as in find(). */
-    std::string describe(unsigned int id, const std::string &what) const;
+    std::string describe(unsigned int id, const std::string &what) const { return described(text(id), what); }
+
+    /** That of the group that find() takes @p word for. */
+    std::string describe(const std::string &word, const std::string &what) const
+    {
+      return described(name_of(word), what);
+    }
 
     /** text() of all ids: `0, clamp, cold + sensor`. */
     std::string list() const;
@@ -136,6 +152,8 @@ namespace PatchFEM
     std::vector<Group>                         of_all; ///< those that renumber() has found to hold everything
     std::vector<Lost>                          lost;
     std::int64_t                               largest = 0; ///< number of a group so far
+
+    static std::string described(const std::string &name, const std::string &what);
 
     /** All groups, each once. */
     std::vector<Group> all_groups() const;
