@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/application.h>
+#include <patchfem/app/bending_stiffness.h>
 #include <patchfem/app/field_evaluation.h>
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/base/exceptions.h>
@@ -132,6 +133,24 @@ namespace PatchFEM
                    "Finite element/Volumetric = reduced, on quadrilaterals and hexahedra, or Degree = 2";
         }
       return "";
+    }
+
+    std::string caution_after(const Discretisation<dim> &discretisation, const SolutionVector &solution) const override
+    {
+      const double share = bending_stiffness_share<dim>(
+          discretisation, solution,
+          [&](const Point<dim> &point, const material_id material) {
+            const LameModuli m = moduli(point, material);
+            return std::make_pair(m.lambda, m.mu);
+          },
+          is_reduced);
+      if (share <= 0.1)
+        return "";
+      return text_of(
+          "cells of degree 1 bend and twist too little where few lie across a body, and displacements may be "
+          "only about ",
+          std::max(1., std::round(100. * (1. - share))),
+          " % of the right ones; choose more cells across or, for bending, Finite element/Degree = 2");
     }
 
     void add_cell(const dealii::FEValues<dim> &values,

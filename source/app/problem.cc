@@ -108,13 +108,14 @@ namespace PatchFEM
           result.n_cells = triangulation->n_global_active_cells();
           result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
           result.n_open_edges    = n_open_edges;
-          for (const std::string &caution : Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)))
-            result.caution = std::max(result.caution, caution); // ranks without such cells have none
+          add_cautions(result);
           progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
           solve(result);
-          result.path.seconds.output =
-              timed(communicator, progress, "output", [&] { write_output(cycle, result.path); });
+          result.path.seconds.output = timed(communicator, progress, "output", [&] {
+            add_caution(result, physics.caution_after(discretisation, solution));
+            write_output(cycle, result.path);
+          });
 
           if (result.path.amg)
             result.path.amg->groups.clear(); // they are in the picture
@@ -146,6 +147,20 @@ namespace PatchFEM
       LinearSystemPath<dim> path, baseline; ///< the latter may be empty
       RunReport            &report;
       PictureSeries         pictures;
+
+      static void add_caution(CycleReport &result, const std::string &caution)
+      {
+        if (!caution.empty())
+          result.cautions.push_back(caution);
+      }
+
+      /** Those of the mesh. */
+      void add_cautions(CycleReport &result) const
+      {
+        const std::vector<std::string> of_ranks =
+            Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)); // empty without such cells
+        add_caution(result, *std::max_element(of_ranks.begin(), of_ranks.end()));
+      }
 
       LinearSystemPath<dim> make_path()
       {

@@ -115,7 +115,7 @@ namespace PatchFEM
                      {"n_cells", cycle.n_cells},
                      {"cells_by_degree", by_degree},
                      {"open_edges", cycle.n_open_edges},
-                     {"caution", text_or_null(cycle.caution)},
+                     {"cautions", cycle.cautions},
                      {"format_choice", text_or_null(path.format_choice)},
                      {"solution_update", text_or_null(path.solution_update)},
                      {"inside_ranks", text_or_null(path.inside_ranks)},
@@ -180,8 +180,8 @@ namespace PatchFEM
                             "without hanging nodes") %
                          cycle.n_open_edges
                   << std::endl;
-      if (!cycle.caution.empty())
-        std::cout << "Caution: " << cycle.caution << std::endl;
+      for (const std::string &caution : cycle.cautions)
+        std::cout << "Caution: " << caution << std::endl;
       print_rounding("The solution is", cycle.path);
       if (cycle.baseline)
         print_rounding("The baseline's solution is", *cycle.baseline);

@@ -41,7 +41,7 @@ namespace
                             "n_cells",
                             "cells_by_degree",
                             "open_edges",
-                            "caution",
+                            "cautions",
                             "nnz",
                             "stored",
                             "format",

@@ -27,13 +27,13 @@ foreach(backend host emulated_device cuda)
     list(GET case 0 dim)
     list(GET case 1 file)
     patchfem_run_case(volumetric.reduced_${dim}.${backend} elasticity ${parameter_files}/elasticity/${file}.prm CHECKS 1.9 0.95
-                      SET ${vortex_${dim}} "Finite element/Volumetric=reduced" CONTAINS "report.json:\"caution\": null")
+                      SET ${vortex_${dim}} "Finite element/Volumetric=reduced" CONTAINS "report.json:\"cautions\": ..,")
     patchfem_run_case(volumetric.full_${dim}.${backend} elasticity ${parameter_files}/elasticity/${file}.prm CHECKS min_L2=0.25
-                      SET ${vortex_${dim}} CONTAINS "report.json:\"caution\": \"elements of degree 1 lock")
+                      SET ${vortex_${dim}} CONTAINS "report.json:elements of degree 1 lock")
   endforeach()
   # Degree 2 loses an order with large lambda, and converges.
   patchfem_run_case(volumetric.degree_2.${backend} elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS 1.95 0.98 max_L2=0.01
-                    SET ${vortex_2d} "Finite element/Degree=2" CONTAINS "report.json:\"caution\": null")
+                    SET ${vortex_2d} "Finite element/Degree=2" CONTAINS "report.json:\"cautions\": ..,")
 
   # Beside deal.II's own loop over cells.
   patchfem_run_case(volumetric.cantilever.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS max_relative_difference=1e-7

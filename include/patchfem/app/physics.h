@@ -11,6 +11,9 @@
 
 namespace PatchFEM
 {
+  template <int dim>
+  struct Discretisation;
+
   /** The data of a weak form on one mesh, as plain values. */
   struct SystemFields
   {
@@ -46,6 +49,13 @@ namespace PatchFEM
 
     /** What a user should know of solutions on such a mesh, on this rank's cells; mostly nothing. */
     virtual std::string caution(const dealii::DoFHandler<dim> &) const { return ""; }
+
+    /** The like of a solution, whose ghosts are up to date; one text on all ranks. Collective. */
+    virtual std::string caution_after(const Discretisation<dim> &,
+                                      const dealii::LinearAlgebra::distributed::Vector<double> &) const
+    {
+      return "";
+    }
 
     /** @name Integrals, for the loop over cells that deal.II programs write */
     /** @{ */

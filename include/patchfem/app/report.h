@@ -26,7 +26,7 @@ namespace PatchFEM
     std::uint64_t                         n_dofs = 0, n_cells = 0;
     std::map<unsigned int, std::uint64_t> cells_by_degree;
     std::uint64_t                         n_open_edges = 0; ///< see count_open_edges()
-    std::string                           caution;          ///< see Physics; mostly empty
+    std::vector<std::string>              cautions;         ///< see Physics; mostly none
     PathReport                            path;
     double                                host_peak = 0.; ///< bytes resident at most, summed over the ranks
     std::optional<PathReport>             baseline;
