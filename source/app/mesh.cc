@@ -133,15 +133,6 @@ namespace PatchFEM
       }
     }
 
-    template <int dim>
-    bool is_curved(const Triangulation<dim> &triangulation)
-    {
-      const std::vector<types::manifold_id> ids = triangulation.get_manifold_ids();
-      return std::any_of(ids.begin(), ids.end(), [&](const types::manifold_id id) {
-        return dynamic_cast<const FlatManifold<dim> *>(&triangulation.get_manifold(id)) == nullptr;
-      });
-    }
-
     bool moves(const MeshParameters &parameters)
     {
       return parameters.scale != 1. || parameters.rotation_angle != 0.;
@@ -256,9 +247,12 @@ namespace PatchFEM
               " gives inverted cells; check the order of its arguments.");
     }
 
-    /** Moves the coarse quads or hexes in @p triangulation, and gives their faces the ids of @p lists. */
+    /** Moves the coarse quads or hexes in @p triangulation, and gives their faces the ids of @p lists and @p curves. */
     template <int dim>
-    void finish_coarse(Triangulation<dim> &triangulation, const MeshParameters &parameters, const MeshLists &lists)
+    void finish_coarse(Triangulation<dim>   &triangulation,
+                       const MeshParameters &parameters,
+                       const MeshLists      &lists,
+                       const Curves         &curves)
     {
       if (moves(parameters))
       {
@@ -280,6 +274,7 @@ namespace PatchFEM
         for (const auto &face : cell->face_iterators())
           if (face->at_boundary())
             face->set_boundary_id(lists.face_ids[f++]);
+      set_manifolds(triangulation, curves);
     }
 
     /** Quads or hexes. */
@@ -397,11 +392,19 @@ namespace PatchFEM
       for (const std::uint32_t id : lists.face_ids) // of a generator, too
         summary.boundaries.add(id);
       apply_rules<dim>(lists, parameters, summary);
-      summary.curved         = !summary.simplices && is_curved(triangulation);
+      summary.curved         = !summary.simplices && (is_curved(triangulation) || !parameters.manifolds.empty());
       summary.cell_kind      = plural_name(lists.kind);
       summary.n_coarse_cells = lists.n_cells();
       summary.boundaries.restrict_to(std::set<unsigned int>(lists.face_ids.begin(), lists.face_ids.end()));
       summary.materials.restrict_to(std::set<unsigned int>(lists.material_ids.begin(), lists.material_ids.end()));
+      require(
+          parameters.manifolds.empty() || (parameters.coarse_refinements == 0 && !parameters.dealii_refines_simplices),
+          "Mesh/Manifolds are those of the coarse mesh, so that ",
+          parameters.dealii_refines_simplices ? "Simplex refinement = dealii" : "Coarse refinements",
+          " would not follow them; use Global refinements", parameters.dealii_refines_simplices ? " and red." : ".");
+      if (summary.simplices || !is_curved(triangulation))
+        summary.polygons =
+            find_polygons(lists, summary.boundaries, find_curves(lists, summary.boundaries, parameters.manifolds));
       return summary;
     }
 
@@ -441,21 +444,24 @@ namespace PatchFEM
       MeshSummary  &summary = coarse.summary;
       std::uint64_t n_cells = summary.n_coarse_cells;
       require(!coarse.summary.curved,
-              "A parallel::fullydistributed::Triangulation has straight cells here, and the manifolds of "
-              "Mesh/Generator = ",
-              parameters.generator, " are curved; use a parallel::distributed::Triangulation.");
+              "A parallel::fullydistributed::Triangulation has straight cells here, and the manifolds of ",
+              parameters.manifolds.empty() ? "Mesh/Generator = " + parameters.generator : "Mesh/Manifolds",
+              " are curved; use a parallel::distributed::Triangulation.");
       require(std::ldexp(static_cast<double>(n_cells), dim * n_refinements) < numbers::invalid_unsigned_int,
               "Mesh/Global refinements make more than 4.2e9 cells; refine less.");
       require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks, 1. / ranks.size());
       const bool red = summary.simplices && !parameters.dealii_refines_simplices;
       ranks.together([&] {
+        // A part does not have all boundary faces around the edges of its neighbours' cells, which curves would move.
+        const bool   whole    = !parameters.manifolds.empty();
         unsigned int n_before = 0;
-        for (; n_refinements > 0 && n_cells < cells_per_rank * ranks.size(); --n_refinements, ++n_before)
+        for (; n_refinements > 0 && (whole || n_cells < cells_per_rank * ranks.size()); --n_refinements, ++n_before)
           n_cells <<= dim;
         if (ranks.rank() != 0)
           return;
+        const Curves curves = find_curves(coarse.lists, summary.boundaries, parameters.manifolds);
         for (unsigned int level = 0; red && level < n_before; ++level)
-          PatchFEM::red_refine(coarse.lists);
+          PatchFEM::red_refine(coarse.lists, curves);
         if (!red && n_before > 0)
           in_words(parameters, [&] { refine_by_dealii<dim>(coarse.lists, n_before); });
       });
@@ -544,6 +550,11 @@ namespace PatchFEM
                       Patterns::Double(1e-100, 1e100));
     prm.declare_entry("Rotation", "", Patterns::Anything(),
                       "Axis through the origin and degrees counter-clockwise, such as 'z 30'; in 2D only z.");
+    prm.declare_entry(
+        "Manifolds", "", Patterns::Anything(),
+        "Curves that boundaries lie on, by number or name and separated by semicolons: 'hole: circle 0, 0; "
+        "shaft: cylinder 0, 0, 0, 0, 0, 1; ball: sphere 0, 0, 0', with the centre, or a point and the "
+        "direction of the axis. Refinement puts new vertices on them.");
     prm.add_parameter("Global refinements", global_refinements, "Refinements of all cells.", Patterns::Integer(0, 20));
     prm.declare_entry("Simplex refinement", "red", Patterns::Selection("red|dealii"),
                       "How simplices are refined globally: red keeps their shapes (Bey), dealii is refine_global(), "
@@ -578,6 +589,7 @@ namespace PatchFEM
     if (const std::string distance = prm.get({"Mesh"}, "Join"); !distance.empty())
       join = constant_value(distance, {}, "Mesh/Join");
     require(!join || *join >= 0., "Mesh/Join = ", prm.get({"Mesh"}, "Join"), " is negative; it is a distance.");
+    manifolds = parse_manifolds(prm.get({"Mesh"}, "Manifolds"));
     require(!generator.empty() || !file.empty(), "Neither Mesh/Generator nor Mesh/File is set; set one of them.");
     require(generator.empty() || file.empty(), "Both Mesh/Generator and Mesh/File are set; set one of them.");
     require(!generator.empty() || generator_arguments.empty(),
@@ -624,10 +636,11 @@ namespace PatchFEM
       MeshLists lists;
       if (!parameters.file.empty())
         lists = read_once(parameters, triangulation);
-      summary = make_coarse(triangulation, lists, parameters, *ranks);
+      summary             = make_coarse(triangulation, lists, parameters, *ranks);
+      const Curves curves = find_curves(lists, summary.boundaries, parameters.manifolds);
       if (!summary.simplices)
       {
-        finish_coarse(triangulation, parameters, lists);
+        finish_coarse(triangulation, parameters, lists, curves);
         refine(triangulation, n_refinements, summary, before_refinement);
       }
       else
@@ -635,7 +648,7 @@ namespace PatchFEM
         require_memory<dim>(lists.n_cells(), n_refinements, true, *ranks);
         if (!parameters.dealii_refines_simplices)
           for (unsigned int level = 0; level < n_refinements; ++level)
-            PatchFEM::red_refine(lists);
+            PatchFEM::red_refine(lists, curves);
         triangulation.clear();
         internal::create(triangulation, lists);
         if (parameters.dealii_refines_simplices)

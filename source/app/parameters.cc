@@ -77,17 +77,20 @@ namespace PatchFEM
         "With Degrees, the degree of a cell: a formula that is evaluated at its centre ('x^2+y^2 < 0.1 ? 1 : 3'), or "
         "one per material ('1: 3, 2 4: x > 0 ? 1 : 2'); where it says nothing cells have Degree. It holds on the "
         "mesh of every cycle, with Refinement/Strategy hp_adaptive on the first.");
-    prm.add_parameter("Mapping degree", mapping_degree,
-                      "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra.",
-                      Patterns::Integer(1, 3));
+    prm.declare_entry(
+        "Mapping degree", "auto", Patterns::Selection("auto|1|2|3"),
+        "Polynomial degree of the cells' shape; more than 1 only on quadrilaterals and hexahedra with curved "
+        "boundaries. auto: with Mesh/Manifolds the highest degree of cells, at most 3, else 1.");
     prm.add_parameter("Quadrature points", n_quadrature,
                       "Gauss points per direction on cells and faces; 0 stands for a cell's degree + 1.",
                       Patterns::Integer(0, 10));
     prm.leave_subsection();
   }
 
-  void FiniteElementParameters::parse_parameters(ParameterHandler &)
+  void FiniteElementParameters::parse_parameters(ParameterHandler &prm)
   {
+    const std::string mapping = prm.get({"Finite element"}, "Mapping degree");
+    mapping_degree            = mapping == "auto" ? 0 : mapping[0] - '0';
     std::sort(degrees.begin(), degrees.end());
     const auto twice = std::adjacent_find(degrees.begin(), degrees.end());
     if (twice != degrees.end())

@@ -108,7 +108,7 @@ namespace PatchFEM
           result.n_cells = triangulation->n_global_active_cells();
           result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
           result.n_open_edges    = n_open_edges;
-          add_cautions(result);
+          add_cautions(result, cycle);
           progress.stage(std::to_string(result.n_cells) + " cells, " + std::to_string(result.n_dofs) + " unknowns");
 
           solve(result);
@@ -155,11 +155,18 @@ namespace PatchFEM
       }
 
       /** Those of the mesh. */
-      void add_cautions(CycleReport &result) const
+      void add_cautions(CycleReport &result, const unsigned int cycle) const
       {
         const std::vector<std::string> of_ranks =
             Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)); // empty without such cells
         add_caution(result, *std::max_element(of_ranks.begin(), of_ranks.end()));
+        if (!summary.polygons.empty() && is_refined(cycle))
+          add_caution(result,
+                      "boundary " + summary.polygons +
+                          " looks like a curve of straight sides, which refinement keeps, with growing stresses "
+                          "where they form notches; name the curve in Mesh/Manifolds, such as '" +
+                          summary.polygons.substr(0, summary.polygons.find(',')) +
+                          (dim == 2 ? ": circle 0, 0'" : ": cylinder 0, 0, 0, 0, 0, 1'"));
       }
 
       LinearSystemPath<dim> make_path()
@@ -182,6 +189,13 @@ namespace PatchFEM
       {
         return summary.simplices ||
                dynamic_cast<const parallel::fullydistributed::Triangulation<dim> *>(triangulation.get()) != nullptr;
+      }
+
+      /** Whether cells are smaller than those of the file or of the generator's curved domain. */
+      bool is_refined(const unsigned int cycle) const
+      {
+        return cycle > 0 || parameters.mesh.global_refinements > 0 ||
+               (parameters.mesh.coarse_refinements > 0 && !parameters.mesh.file.empty());
       }
 
       void make_mesh(const unsigned int cycle)
@@ -257,7 +271,7 @@ namespace PatchFEM
                  "give one Degree, or use quadrilaterals or hexahedra.");
           refuse(p.degree > 2, "Finite element/Degree " + std::to_string(p.degree),
                  "use 1 or 2, or quadrilaterals and hexahedra for degrees to 4.");
-          require(p.mapping_degree == 1, "Finite element/Mapping degree must be 1 on ", summary.cell_kind,
+          require(p.mapping_degree <= 1, "Finite element/Mapping degree must be 1 on ", summary.cell_kind,
                   "; their edges are straight.");
           refuse(parameters.refinement.adaptive, "Refinement/Strategy adaptive", "use global.");
           refuse(essential.has_periodicity(), "Boundary conditions/Periodic", "use quadrilaterals or hexahedra.");
@@ -276,7 +290,14 @@ namespace PatchFEM
                   ".");
         }
         else
-          mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree);
+        {
+          require(p.mapping_degree <= 1 || is_curved(*triangulation),
+                  "Finite element/Mapping degree = ", p.mapping_degree,
+                  " would be without effect, since the mesh has no curved boundary; remove it, or name the curves in "
+                  "Mesh/Manifolds.");
+          const unsigned int automatic = parameters.mesh.manifolds.empty() ? 1 : p.legal_degrees().back();
+          mapping = std::make_unique<MappingQ<dim>>(p.mapping_degree > 0 ? p.mapping_degree : std::min(automatic, 3u));
+        }
 
         // On quadrilaterals and hexahedra of degree k, with B' the Legendre polynomial of degree k - 1 and B(+-1) = 0,
         // the gradient of B(x) B(y) vanishes in k - 1 Gauss points per direction, in every cell by itself. Of vector

@@ -54,7 +54,7 @@ HARMLESS = {"Backend", "Precision", "Degree", "Mapping degree", "Cycles", "Strat
             "Coarse refinements", "Simplices", "Pictures", "Quadrature points"}
 # What there is to choose, so that not all changes are refused.
 CHOICES = {"Backend": "host emulated_device trilinos auto", "Precision": "double mixed single auto", "Degree": "1 2 3 4",
-           "Mapping degree": "1 2 3", "Cycles": "1 2 3", "Strategy": "global adaptive", "Refine fraction": "0 0.1 1",
+           "Mapping degree": "auto 1", "Cycles": "1 2 3", "Strategy": "global adaptive", "Refine fraction": "0 0.1 1",
            "Quadrature points": "3 5 10", "Format": "auto csr sell bell sliced_ellpack symmetric ellpack coo hybrid", "Sorting window": "1 2 auto",
            "Maximum iterations": "1 100 2147483647", "Simplices": "none kuhn dealii", "Global refinements": "0 1 2",
            "Preconditioner": "none jacobi block_jacobi neumann least_squares chebyshev ssor incomplete_cholesky amg",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/app/mesh_manifolds.h>
 #include <patchfem/base/mesh_lists.h>
 
 #include <deal.II/base/bounding_box.h>
@@ -31,6 +32,7 @@ namespace PatchFEM
    *     set Simplices           = none                # cut: none | kuhn (2 triangles, 6 tets) | dealii (8, 24),
    *     set Scale               = 1                   # scaled,
    *     set Rotation            =                     # turned about the origin, `z 30` (axis, degrees; 2D: z only),
+   *     set Manifolds           = hole: circle 0, 0   # given curves by boundary, as it lies now,
    *     set Global refinements  = 0                   # and refined
    *     set Simplex refinement  = red                 # simplices only: red | dealii
    *   end
@@ -42,7 +44,8 @@ namespace PatchFEM
    * holds puts the face into the boundary of its number or name, and out of those of the file or generator. Children of
    * the face inherit that. A face that no rule matches stays where it is (in 0 if nothing says where).
    *
-   * Simplices are straight: on a curved domain, Coarse refinements follow the curve and Global refinements do not.
+   * Simplices are straight: on a curved domain of a generator Coarse refinements follow the curve, Global refinements
+   * only that of Manifolds.
    */
   struct MeshParameters
   {
@@ -56,6 +59,8 @@ namespace PatchFEM
     char         rotation_axis      = 'z'; ///< x, y or z
     double       rotation_angle     = 0.;  ///< degrees counter-clockwise
     unsigned int coarse_refinements = 0;
+
+    std::vector<CurvedBoundary> manifolds;
 
     enum class Simplices
     {
@@ -128,6 +133,7 @@ namespace PatchFEM
     bool          curved         = false; ///< whether new vertices follow manifolds
     std::uint64_t n_coarse_cells = 0;
     std::uint64_t n_cells        = 0; ///< after global refinement
+    std::string   polygons;           ///< see find_polygons(); empty where a generator's manifolds are kept
 
     /**
      * For a line of the log: `576 hexahedra, materials 1, boundary ids 0, 1, 2`, or `128 hexahedra in 2 parts (16 of their
@@ -139,7 +145,7 @@ namespace PatchFEM
     void serialize(Archive &archive, const unsigned int version)
     {
       MeshFacts::serialize(archive, version);
-      archive &cell_kind &simplices &curved &n_coarse_cells &n_cells;
+      archive &cell_kind &simplices &curved &n_coarse_cells &n_cells &polygons;
     }
   };
 

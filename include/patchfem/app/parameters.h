@@ -49,7 +49,7 @@ namespace PatchFEM
     unsigned int              degree = 1;
     std::vector<unsigned int> degrees;     ///< of an hp space, ascending; empty: all cells have `degree`
     std::string               cell_degree; ///< formulas, empty: `degree`
-    unsigned int              mapping_degree = 1;
+    unsigned int              mapping_degree = 0; ///< 0: auto
     unsigned int              n_quadrature   = 0; ///< Gauss points per direction; 0 stands for a cell's degree + 1
 
     void declare_parameters(dealii::ParameterHandler &prm);
