@@ -11,47 +11,71 @@
 
 namespace PatchFEM
 {
+  namespace
+  {
+    /** Values of a function of one or several components at sets of points; an object for each thread. */
+    template <int dim>
+    class FunctionValues
+    {
+    public:
+      explicit FunctionValues(const dealii::Function<dim> &function) : function(function) {}
+
+      /** @p coordinates: [point][dim], @p values: [point][component]. Throws Error where one is not finite. */
+      void evaluate(const std::size_t n, const double *coordinates, double *values)
+      {
+        const unsigned int n_components = function.n_components;
+        points.resize(n);
+        for (std::size_t i = 0; i < n * dim; ++i)
+          points[i / dim][i % dim] = coordinates[i];
+        if (n_components == 1)
+        {
+          scalars.resize(n);
+          function.value_list(points, scalars);
+          std::copy(scalars.begin(), scalars.end(), values);
+        }
+        else
+        {
+          vectors.resize(n, dealii::Vector<double>(n_components));
+          function.vector_value_list(points, vectors);
+          for (std::size_t q = 0; q < n; ++q)
+            std::copy(vectors[q].begin(), vectors[q].end(), values + q * n_components);
+        }
+        for (std::size_t i = 0; i < n * n_components; ++i)
+          if (!std::isfinite(values[i]))
+          {
+            std::string place;
+            for (unsigned int d = 0; d < dim; ++d)
+              place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
+            throw Error("Component ", i % n_components, " of a function is not finite at (", place,
+                        "): correct its expression there.");
+          }
+      }
+
+    private:
+      const dealii::Function<dim>        &function;
+      std::vector<dealii::Point<dim>>     points;
+      std::vector<double>                 scalars;
+      std::vector<dealii::Vector<double>> vectors;
+    };
+  } // namespace
+
   template <int dim>
   std::vector<std::vector<double>> evaluate_at_quadrature_points(const dealii::Function<dim> &function,
                                                                  const ElementTables         &tables)
   {
-    const unsigned int               n_components = function.n_components;
     std::vector<std::vector<double>> all;
     for (const CellTable &batch : tables.batches)
     {
-      const unsigned int n = batch.reference.n_quadrature;
-      all.emplace_back(std::size_t(batch.n_cells) * n * n_components);
+      const std::size_t n = batch.reference.n_quadrature;
+      all.emplace_back(batch.n_cells * n * function.n_components);
       double *const values_of_batch = all.back().data();
       for_shares(batch.n_cells, [&](const std::int64_t begin, const std::int64_t end) {
-        std::vector<double>                 coordinates(std::size_t(n) * dim), scalars(n);
-        std::vector<dealii::Point<dim>>     points(n);
-        std::vector<dealii::Vector<double>> vectors(n, dealii::Vector<double>(n_components));
+        std::vector<double> coordinates(n * dim);
+        FunctionValues<dim> values(function);
         for (std::int64_t cell = begin; cell < end; ++cell)
         {
-          double *const values = values_of_batch + cell * n * n_components;
           cell_quadrature_points(tables, batch, static_cast<int>(cell), coordinates.data());
-          for (unsigned int i = 0; i < n * dim; ++i)
-            points[i / dim][i % dim] = coordinates[i];
-          if (n_components == 1)
-          {
-            function.value_list(points, scalars);
-            std::copy(scalars.begin(), scalars.end(), values);
-          }
-          else
-          {
-            function.vector_value_list(points, vectors);
-            for (unsigned int q = 0; q < n; ++q)
-              std::copy(vectors[q].begin(), vectors[q].end(), values + q * n_components);
-          }
-          for (unsigned int i = 0; i < n * n_components; ++i)
-            if (!std::isfinite(values[i]))
-            {
-              std::string place;
-              for (unsigned int d = 0; d < dim; ++d)
-                place += (d > 0 ? ", " : "") + std::to_string(points[i / n_components][d]);
-              throw Error("Component ", i % n_components, " of a function is not finite at (", place,
-                          "): correct its expression there.");
-            }
+          values.evaluate(n, coordinates.data(), values_of_batch + cell * n * function.n_components);
         }
       });
     }
@@ -62,6 +86,7 @@ namespace PatchFEM
   template <int dim>
   struct FESpace<dim>::Source
   {
+    const dealii::Triangulation<dim>  *triangulation;
     bool                               mesh_changed = false;
     boost::signals2::scoped_connection connection;
     std::optional<DoFNumbering>        numbering; ///< made when it is first asked for, as is what follows
@@ -78,7 +103,8 @@ namespace PatchFEM
   {
     static_cast<Space &>(*this) =
         Space(backend, extract_element_tables(mapping, dof_handler, constraints, extraction), order);
-    source = std::make_shared<Source>();
+    source                = std::make_shared<Source>();
+    source->triangulation = &dof_handler.get_triangulation();
     source->connection =
         dof_handler.get_triangulation().signals.any_change.connect([s = source.get()] { s->mesh_changed = true; });
   }
@@ -146,6 +172,82 @@ namespace PatchFEM
     check_mesh();
     return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components),
                                                   evaluate_at_quadrature_points(function, this->tables()));
+  }
+
+  template <int dim>
+  FaceTerms FESpace<dim>::evaluate_on_faces(const dealii::Function<dim>                &function,
+                                            const std::set<dealii::types::boundary_id> &boundary_ids) const
+  {
+    check_mesh();
+    const ElementTables &tables = this->tables();
+    const std::size_t    n      = tables.n_components;
+    require(function.n_components == n, "A load on faces needs ", n,
+            " components, one for each of the space; this has ", function.n_components, ".");
+    const auto wanted = [&](const FaceEntry &face) {
+      return boundary_ids.empty() || boundary_ids.count(face.boundary_id) > 0;
+    };
+    for (const dealii::types::boundary_id id : boundary_ids)
+    {
+      const std::int64_t here = std::any_of(tables.faces.begin(), tables.faces.end(), [&](const FaceEntry &face) {
+        return face.boundary_id == static_cast<int>(id);
+      });
+      require((tables.ranks.several() ? tables.ranks.communicator->maximum(here) : here) > 0,
+              "The space has no faces of boundary id ", id,
+              "; name it in ExtractionData::boundary_ids, or set "
+              "all_boundary_faces there.");
+    }
+    const FaceQuadrature faces = compute_face_quadrature(tables);
+    FaceTerms            terms;
+    terms.load.resize(faces.n_points() * n);
+    const auto evaluate = [&] {
+      for_shares(tables.faces.size(), [&](const std::int64_t begin, const std::int64_t end) {
+        FunctionValues<dim> values(function);
+        for (std::int64_t f = begin; f < end; ++f)
+          if (wanted(tables.faces[f]))
+            values.evaluate(faces.offsets[f + 1] - faces.offsets[f], &faces.points[faces.offsets[f] * dim],
+                            &terms.load[faces.offsets[f] * n]);
+      });
+    };
+    if (tables.ranks.several())
+      tables.ranks.communicator->together(evaluate);
+    else
+      evaluate();
+    return terms;
+  }
+
+  template <int dim>
+  CoefficientField FESpace<dim>::evaluate_by_cell(
+      const std::function<std::vector<double>(const typename dealii::Triangulation<dim>::active_cell_iterator &)>
+          &function) const
+  {
+    check_mesh();
+    const std::vector<CellTable>    &batches = this->tables().batches;
+    const RankTables                &ranks   = this->tables().ranks;
+    std::vector<std::vector<double>> values(batches.size());
+    std::vector<int>                 next(batches.size(), 0); // cells of a batch are in deal.II's order
+    std::int64_t                     n_values = 0;
+    const auto                       evaluate = [&] {
+      for (const auto &cell : source->triangulation->active_cell_iterators())
+        for (std::size_t b = 0; b < batches.size(); ++b)
+          if (next[b] < (ranks.several() ? ranks.n_own_cells[b] : batches[b].n_cells) &&
+              batches[b].active_index[next[b]] == static_cast<int>(cell->active_cell_index()))
+          {
+            const std::vector<double> of_cell = function(cell);
+            require(n_values == 0 || of_cell.size() == std::size_t(n_values),
+                                          "A function of cells has different numbers of values on two cells.");
+            n_values = of_cell.size();
+            values[b].insert(values[b].end(), of_cell.begin(), of_cell.end());
+            ++next[b];
+          }
+    };
+    if (ranks.several())
+    {
+      ranks.communicator->together(evaluate);
+      n_values = ranks.communicator->maximum(n_values); // a rank may be without cells
+    }
+    else
+      evaluate();
+    return CoefficientField::by_cell(static_cast<int>(n_values), std::move(values));
   }
 
   template <int dim>

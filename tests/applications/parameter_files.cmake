@@ -85,7 +85,7 @@ patchfem_compare(compare.periodic laplace convergence_2d "Baseline=trilinos_jaco
                  "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x")
 
 # The steps print numbers that must not depend on the back end; FILES here are what they write.
-foreach(step step-6 step-8)
+foreach(step step-6 step-8 step-traction)
   foreach(backend host emulated_device cuda)
     add_test(NAME app.${step}.${backend} COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${step}> -DBACKEND=${backend} -DSTEP=${step}
              -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/out/${step}.${backend} -P ${CMAKE_CURRENT_SOURCE_DIR}/run_step.cmake)

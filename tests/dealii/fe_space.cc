@@ -2,6 +2,7 @@
 #include "../core/backend_names.h"
 #include "../core/message_of.h"
 
+#include <deal.II/base/function_parser.h>
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_renumbering.h>
 #include <deal.II/dofs/dof_tools.h>
@@ -238,6 +239,54 @@ TEST_P(FESpaceTest, FormsShareWhatIsLarge)
   EXPECT_TRUE(a.space() == space);
 }
 
+TEST_P(FESpaceTest, TractionsAreThoseOfDealII)
+{
+  const Problem<2>  problem;
+  ExtractionData<2> extraction;
+  extraction.boundary_ids = {1, 3};
+  const FESpace<2>         space(backend(), problem.mapping, problem.dof_handler, problem.constraints, extraction);
+  Assembler<Elasticity<2>> assembler(space);
+  assembler.set_coefficients(CoefficientField::constant({1., 2.}));
+  dealii::FunctionParser<2> traction(2);
+  traction.initialize("x,y", "1 + x*y; y - x", {});
+  Vector<double> without, with;
+  assembler.assemble_rhs(without);
+  for (const std::set<dealii::types::boundary_id> &ids : {std::set<dealii::types::boundary_id>{}, {1, 3}, {3}})
+  {
+    assembler.set_face_terms(space.evaluate_on_faces(traction, ids));
+    assembler.assemble_rhs(with);
+    with.add(-1., without);
+    dealii::Vector<double> load, expected(problem.dof_handler.n_dofs());
+    space.copy_to(with, load);
+    dealii::VectorTools::create_boundary_right_hand_side(problem.mapping, problem.dof_handler, dealii::QGauss<1>(2),
+                                                         traction, expected,
+                                                         ids.empty() ? extraction.boundary_ids : ids);
+    problem.constraints.condense(expected);
+    expect_near(load, expected, 1e-12);
+  }
+}
+
+TEST_P(FESpaceTest, FunctionsOfCellsAreFieldsByCell)
+{
+  const Problem<2>         problem;
+  const FESpace<2>         space = problem.space(backend());
+  Assembler<Elasticity<2>> by_function(space), by_point(space);
+  const auto               lambda = [](const dealii::Point<2> &centre) { return centre[0] + 2. * centre[1]; };
+  by_function.set_coefficients(CoefficientField::by_cell(space, [&](const auto &cell) {
+    return std::vector<double>{lambda(cell->center()), 1.};
+  }));
+  std::vector<double> values;
+  for (const auto &cell : problem.triangulation.active_cell_iterators())
+    values.insert(values.end(), {lambda(cell->center()), 1.});
+  by_point.set_coefficients(CoefficientField::by_cell(2, {values}));
+  SlicedEllpackMatrix<double> first, second;
+  space.initialize_matrix(first);
+  space.initialize_matrix(second);
+  by_function.assemble_matrix(first);
+  by_point.assemble_matrix(second);
+  EXPECT_EQ(first.to_csr_host().values, second.to_csr_host().values);
+}
+
 TEST(FESpaceErrors, NameTheirCause)
 {
   Problem<2>                  problem;
@@ -262,6 +311,12 @@ TEST(FESpaceErrors, NameTheirCause)
   expect_error([&] { assembler.assemble(matrix, rhs); }, "initialize_matrix()");
   expect_error([&] { space.copy_to(x, solution); }, "entry for each unknown");
   expect_error([&] { space.constraints().distribute(x); }, "entry for each unknown");
+  expect_error([&] { space.evaluate_on_faces(dealii::Functions::ZeroFunction<2>(3)); }, "needs 2 components");
+  expect_error([&] { space.evaluate_on_faces(dealii::Functions::ZeroFunction<2>(2), {1}); },
+               "no faces of boundary id 1; name it in ExtractionData::boundary_ids");
+  int n = 0;
+  expect_error([&] { CoefficientField::by_cell(space, [&](const auto &) { return std::vector<double>(++n); }); },
+               "different numbers of values");
 
   dealii::AffineConstraints<double> others;
   others.close();

@@ -11,6 +11,9 @@
 
 namespace PatchFEM
 {
+  template <int dim>
+  class FESpace;
+
   /**
    * Values of a coefficient or a body load: n_values numbers that are constant, or vary by material, by cell or by
    * quadrature point. Plain host data. Throws Error for values that are not finite, naming where.
@@ -33,6 +36,13 @@ namespace PatchFEM
     {
       return {CoefficientView<double>::cell, n_values, std::move(values), "by cell"};
     }
+
+    /**
+     * The values that @p function, a std::vector<double>, has on each cell of deal.II's, in order:
+     * `by_cell(space, [&](const auto &cell) { return std::vector<double>{conductivity[cell->active_cell_index()]}; })`.
+     */
+    template <int dim, typename Function>
+    static CoefficientField by_cell(const FESpace<dim> &space, const Function &function);
 
     /** values[batch][cell of the tables][q][n_values], the points as cell_quadrature_points() orders them. */
     static CoefficientField at_quadrature_points(int n_values, std::vector<std::vector<double>> values)

@@ -122,6 +122,19 @@ namespace PatchFEM
     /** evaluate_at_quadrature_points() for Assembler: a coefficient for each component of @p function. */
     CoefficientField evaluate(const dealii::Function<dim> &function) const;
 
+    /**
+     * @p function at the points of the faces with @p boundary_ids, of all if there are none, as a load for
+     * Assembler::set_face_terms(): a component for each of the space, and 0 on other faces. MeshRegions::find() has the
+     * ids of a name. Throws Error for an id of no face that ExtractionData lists. Collective.
+     */
+    FaceTerms evaluate_on_faces(const dealii::Function<dim>                &function,
+                                const std::set<dealii::types::boundary_id> &boundary_ids = {}) const;
+
+    /** CoefficientField::by_cell() of the values that @p function has on this rank's cells. Collective. */
+    CoefficientField evaluate_by_cell(
+        const std::function<std::vector<double>(const typename dealii::Triangulation<dim>::active_cell_iterator &)>
+            &function) const;
+
     /** New boundary values at the price of a vector: @p constraints must be closed and else those of the space. */
     void update_inhomogeneities(const dealii::AffineConstraints<double> &constraints);
 
@@ -133,4 +146,10 @@ namespace PatchFEM
 
     std::shared_ptr<Source> source;
   };
+
+  template <int dim, typename Function>
+  CoefficientField CoefficientField::by_cell(const FESpace<dim> &space, const Function &function)
+  {
+    return space.evaluate_by_cell(function);
+  }
 } // namespace PatchFEM
