@@ -260,7 +260,7 @@ TEST_P(DealIISolver, BreakdownNamesItsCause)
     solve_under(control, matrix, x, the_system().rhs, PreconditionIdentity<double>());
     FAIL();
   }
-  catch (const Error &error)
+  catch (const NotPositiveDefinite &error)
   {
     EXPECT_NE(std::string(error.what()).find("the matrix is not positive definite"), std::string::npos);
   }

@@ -52,9 +52,9 @@ namespace PatchFEM
     });
     coefficients.swap(made);
     const double b = interval().second;
-    require((A.n_rows() == 0 && A.partitioner() == nullptr) || (b > 0. && b < HUGE_VAL),
-            "The matrix is not positive definite and finite: Lanczos' iteration finds ", std::to_string(b),
-            " for the largest eigenvalue of D^-1 A.");
+    if (!(b > 0. && b < HUGE_VAL) && (A.n_rows() > 0 || A.partitioner() != nullptr))
+      throw NotPositiveDefinite("The matrix is not positive definite and finite: Lanczos' iteration finds ",
+                                std::to_string(b), " for the largest eigenvalue of D^-1 A.");
     A.initialize_vector(work, true);
     if (A.fuses_polynomial_steps())
       product.reinit(place, 0);

@@ -210,7 +210,8 @@ namespace PatchFEM
     });
     triangular::IncompleteCholesky factors;
     int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
-    require(row == kernels::no_failure, "The matrix's diagonal entry in row ", row, " is not positive and finite.");
+    if (row != kernels::no_failure)
+      throw NotPositiveDefinite("The matrix's diagonal entry in row ", row, " is not positive and finite.");
 
     used_shift = additional_data.shift;
     breakdowns = 0;
@@ -221,8 +222,11 @@ namespace PatchFEM
         break;
       ++breakdowns;
       used_shift = std::max(1e-3, 2. * used_shift);
-      require(used_shift <= largest_shift, "The incomplete Cholesky factorisation breaks down in row ", row,
-              " whatever is added to the diagonal: the matrix is far from positive definite, or not finite.");
+      if (used_shift > largest_shift)
+        throw NotPositiveDefinite(
+            "The incomplete Cholesky factorisation breaks down in row ", row,
+            " whatever is added to the diagonal: the matrix is far from positive definite, or not "
+            "finite.");
     }
 
     this->n_sweeps        = static_cast<int>(additional_data.n_sweeps);

@@ -37,7 +37,10 @@ namespace PatchFEM
     result = iteration.solve(A, x, b, preconditioner, limits);
     if (result.success())
       return;
-    if (result.status != IterationResult::Status::max_iterations && result.status != IterationResult::Status::aborted)
+    using Status = IterationResult::Status;
+    if (result.status == Status::breakdown || result.status == Status::singular)
+      throw NotPositiveDefinite(result.message(preconditioner.name()));
+    if (result.status != Status::max_iterations && result.status != Status::aborted)
       throw Error(result.message(preconditioner.name()));
     AssertThrow(false, dealii::SolverControl::NoConvergence(control.last_step(), control.last_value()));
   }
