@@ -43,6 +43,13 @@ namespace PatchFEM
       else
         return {values.begin(), values.end()};
     }
+
+    CGParameters with_rows(const SolverParameters &parameters)
+    {
+      CGParameters result  = parameters.iteration;
+      result.row_tolerance = parameters.tolerance;
+      return result;
+    }
   } // namespace
 
   template <typename Number>
@@ -52,7 +59,7 @@ namespace PatchFEM
                                      Progress           &progress,
                                      const MPI_Comm      communicator)
       : backend(backend), choice(choice), keep_aggregates(keep_aggregates), progress(progress),
-        communicator(communicator), cg(choice.parameters.iteration)
+        communicator(communicator), cg(with_rows(choice.parameters))
   {}
 
   template <typename Number>
@@ -141,6 +148,7 @@ namespace PatchFEM
     A.residual(residual, x, b);
     report.relative_residual = norm > 0. ? residual.l2_norm() / norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
+    report.row_residual      = result.row_residual;
     report.solution_update   = to_string(result.update);
     if (result.status == IterationResult::Status::rounding)
     {

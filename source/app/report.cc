@@ -100,8 +100,8 @@ namespace PatchFEM
   {
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(
         NLOHMANN_JSON_TO, nnz, stored, format, product_bytes, sorting_window, precision, preconditioner, amg,
-        factorisation_shift, null_space, relative_residual, stopped_at_rounding, backward_error, solver_check, seconds,
-        repeated_assembly, assembly_redundancy, assembly_kernels, errors, ranks, sharing))
+        factorisation_shift, null_space, relative_residual, row_residual, stopped_at_rounding, backward_error,
+        solver_check, seconds, repeated_assembly, assembly_redundancy, assembly_kernels, errors, ranks, sharing))
   }
 
   namespace

@@ -42,8 +42,11 @@ namespace PatchFEM
   void SolverParameters::declare_parameters(ParameterHandler &prm)
   {
     prm.enter_subsection("Solver");
-    prm.add_parameter("Tolerance", tolerance, "Stop when |b - A x| is at most this times |b|.",
-                      Patterns::Double(1e-15, 1.));
+    prm.add_parameter(
+        "Tolerance", tolerance,
+        "Stop when |b - A x| is at most this times |b| and, with each row divided by its diagonal entry, at most this "
+        "times |x| + |b|.",
+        Patterns::Double(1e-15, 1.));
     prm.add_parameter("Maximum iterations", max_iterations, "Give up with an error after so many steps.",
                       Patterns::Integer(1));
     std::string rows;

@@ -389,6 +389,74 @@ TEST_P(CGTest, InitialGuessAndReduction)
   EXPECT_GT(result.history[result.n_iterations - 1], result.tolerance);
 }
 
+TEST_P(CGTest, RowsOfAllSizes)
+{
+  // -u'' = 2 on n cells with u = 0 at the end and, by a film, u = 1 at the beginning: u = 1 - x^2 in every node. One row
+  // is larger than the others by up to 1e30, and so is what is on its right.
+  const int n = 60;
+  for (const double film : {1., 1e6, 1e12, 1e30})
+  {
+    HostCSR<double>     A{n, n, {0}, {}, {}};
+    std::vector<double> rhs(n, 2. / n);
+    for (int i = 0; i < n; ++i)
+    {
+      for (int j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j)
+      {
+        A.columns.push_back(j);
+        A.values.push_back(i != j ? -n : i > 0 ? 2. * n : n + film);
+      }
+      A.row_offsets.push_back(A.columns.size());
+    }
+    rhs[0]      = 1. / n + film;
+    double norm = 0.;
+    for (const double value : rhs)
+      norm = std::hypot(norm, value);
+    const CSRMatrix<double> matrix(backend(), A);
+    const Vector<double>    b(backend(), rhs);
+    const auto              error = [&](const double row_tolerance, const PreconditionBase<double> &M) {
+      CGParameters data;
+      data.row_tolerance = row_tolerance;
+      data.look_interval = 3;
+      Vector<double>   x(backend(), n);
+      IterationControl limits = control(1e-10 * norm);
+      unsigned int     seen   = 0;
+      limits.monitor          = [&](const unsigned int, const double residual) {
+        ++seen;
+        return residual <= limits.tolerance ? IterationControl::Action::accept : IterationControl::Action::iterate;
+      };
+      const IterationResult result = ConjugateGradients<double>(data).solve(matrix, x, b, M, limits);
+      EXPECT_TRUE(result.success()) << result.message("M");
+      EXPECT_EQ(seen, result.n_iterations + 1);
+      EXPECT_EQ(result.row_residual > 0., row_tolerance > 0.);
+      EXPECT_LE(result.row_residual, row_tolerance);
+      double                    largest = 0.;
+      const std::vector<double> values  = x.copy_to_host();
+      for (int i = 0; i < n; ++i)
+        largest = std::max(largest, std::abs(values[i] - 1. + double(i) / n * i / n));
+      return largest;
+    };
+    const PreconditionJacobi<double> jacobi(matrix);
+    EXPECT_LE(error(1e-10, jacobi), 1e-7) << film;
+    EXPECT_LE(error(1e-10, PreconditionIdentity<double>()), 1e-6) << film;
+    if (film >= 1e12)
+      EXPECT_GT(error(0., jacobi), 1e-2) << "the large row alone is seen";
+  }
+
+  // Where rows are alike it asks for nothing.
+  const CSRMatrix<double> matrix(backend(), cases::laplacian<double>(20, 20));
+  const Vector<double>    b(backend(), cases::random_values(400, 69));
+  Vector<double>          x(backend(), 400), y(backend(), 400);
+  CGParameters            rows;
+  rows.row_tolerance            = 1e-8;
+  const IterationControl limits = control(1e-8 * b.l2_norm());
+  const IterationResult  plain =
+      ConjugateGradients<double>().solve(matrix, x, b, PreconditionIdentity<double>(), limits);
+  const IterationResult result =
+      ConjugateGradients<double>(rows).solve(matrix, y, b, PreconditionIdentity<double>(), limits);
+  EXPECT_EQ(plain.history, result.history);
+  EXPECT_EQ(x.copy_to_host(), y.copy_to_host());
+}
+
 TEST_P(CGTest, StepLimitAndMonitor)
 {
   const auto                        A = cases::laplacian<double>(30, 30);

@@ -104,6 +104,23 @@ TEST(ReferenceSolver, DoesNotDependOnUnits)
     }
 }
 
+TEST(ReferenceSolver, RowsOfAllSizes)
+{
+  // One row is 1e12 times the others, and so is what is on its right: -u'' = 0 with u = 1 at the beginning, 0 at the end.
+  const int n = 40;
+  Matrix    matrix;
+  make(matrix, n, [](const int i, const int j) { return second_difference(i, j) + (i == 0 && j == 0 ? 1e12 : 0.); });
+  VectorType b = right_hand_side(n), x;
+  b            = 0.;
+  b(0)         = 1e12 + 1.;
+  b.compress(dealii::VectorOperation::insert);
+  SolverParameters parameters;
+  const PathReport report = solve(matrix, x, b, parameters);
+  EXPECT_LE(report.row_residual, parameters.tolerance);
+  for (int i = 0; i < n; ++i)
+    EXPECT_NEAR(x(i), 1. - double(i) / n, 1e-5);
+}
+
 TEST(ReferenceSolver, StopsAtRounding)
 {
   Matrix matrix;

@@ -157,7 +157,8 @@ namespace PatchFEM
     std::string                solution_update; ///< of PatchFEM's conjugate gradients, as parameters call it
     unsigned int               n_iterations      = 0;
     double                     relative_residual = 0.; ///< |b - A x| / |b|, A and b as stored, computed anew at the end
-    bool stopped_at_rounding = false; ///< above the tolerance: the residual is rounding of A x and falls no further
+    double row_residual        = 0.;    ///< |D^-1 (b - A x)| / (|x| + |D^-1 b|) of conjugate gradients, D the diagonal
+    bool   stopped_at_rounding = false; ///< above the tolerance: the residual is rounding of A x and falls no further
     std::optional<BackwardError> backward_error; ///< if stopped at rounding
     std::optional<Errors>        errors;         ///< of the solution; a path leaves them empty
     StageSeconds                 seconds;

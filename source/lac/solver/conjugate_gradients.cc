@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "solver_tools.h"
+
 #include <patchfem/base/graph.h>
 #include <patchfem/base/rank_group.h>
-#include <patchfem/lac/solver/backward_error.h>
 #include <patchfem/lac/solver/conjugate_gradients.h>
-
-#include "kernels/run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +53,9 @@ namespace PatchFEM
     /// of the load's work, r . x <= ... b . x. That work is about what x errs by: 1e-5 and less where bodies are held,
     /// 4e-4 for stiff parts 1e9 times as stiff as soft ones, and some 1 where nothing holds a body that the load moves.
     constexpr double largest_work = 1e-2;
+
+    /// Where rows fail a tolerance that all of them met in the Euclidean norm, they are solved to so much less.
+    constexpr double row_goal = 0.1;
   } // namespace
 
   std::string to_string(const SolutionUpdate update)
@@ -86,8 +88,10 @@ namespace PatchFEM
       out << "Conjugate gradients cannot reach " << tolerance
           << (rounding_limit > 0. ? " with this preconditioner: after " : " in this precision: after ") << n_iterations
           << " steps the recomputed residual stays at " << residual;
-      if (rounding_limit > 0.)
+      if (rounding_limit > 0. && residual > rounding_limit)
         out << ", of which rounding explains no more than " << rounding_limit;
+      if (row_residual > 0.)
+        out << "; where each row is divided by its diagonal entry, it is " << row_residual << " of the solution";
       out << ".";
       break;
     case Status::singular:
@@ -145,7 +149,8 @@ namespace PatchFEM
     std::unique_ptr<Graph> graph = nullptr, single_graph = nullptr;
     bool                   first_iteration    = true;
     double                 norm_of_matrix     = 0.;
-    double                 energy_of_solution = 0.; ///< |b . x|, which hardly changes between restarts
+    double                 energy_of_solution = 0.;    ///< |b . x|, which hardly changes between restarts
+    bool                   by_rows            = false; ///< it goes on for the sake of rows that are small beside others
 
     /** Fetches scalars and history in one copy, and waits for it. */
     void look()
@@ -169,6 +174,8 @@ namespace PatchFEM
       {
         action = control.monitor(static_cast<unsigned int>(step), residual);
         ++next_reported;
+        if (action == Action::accept && row_tolerance() > 0. && residual <= result.tolerance)
+          action = Action::iterate; // to be accepted by rows, too
       }
     }
 
@@ -288,6 +295,37 @@ namespace PatchFEM
       return std::sqrt(scalars.r_dot_z / energy_of_solution);
     }
 
+    double row_tolerance() const
+    {
+      const double least = 32. * std::numeric_limits<Number>::epsilon(); // rounding leaves some u of each row
+      return solver.additional_data.row_tolerance > 0. ? std::max(solver.additional_data.row_tolerance, least) : 0.;
+    }
+
+    /** Whether r, divided by the diagonal row by row, is @p goal times what it may be; uses q. */
+    bool rows_are_solved(const double goal = 1.)
+    {
+      if (!(row_tolerance() > 0.))
+        return true;
+      Vector<Number> diagonal(backend);
+      A.extract_diagonal(diagonal);
+      const auto norm = [&](const Vector<Number> &rows) {
+        choose(backend, [&](auto where) { solver::divide(where, rows, diagonal, q); });
+        return q.l2_norm();
+      };
+      const double size   = x.l2_norm() + norm(b);
+      result.row_residual = size > 0. ? norm(r) / scale / size : 0.;
+      return result.row_residual <= goal * row_tolerance();
+    }
+
+    /** Starts from x for the sake of rows alone, whatever |b - A x| is. */
+    void start_by_rows(const bool compensated)
+    {
+      by_rows           = true;
+      scalars.status    = CGStatus::iterating;
+      scalars.tolerance = 0.;
+      start(compensated);
+    }
+
     void iterate(const bool recompute_residual)
     {
       A.cg_product(q, p, cg);
@@ -336,22 +374,22 @@ namespace PatchFEM
         single_graph->launch();
     }
 
+    /** In plain double, to r. */
     void recompute_residual()
     {
-      A.residual(q, x, b);
-      result.residual = q.l2_norm();
+      A.residual(r, x, b);
+      result.residual = r.l2_norm();
+      r *= static_cast<Number>(scale);
     }
 
-    /** Rounding if that explains the residual, and if x then is an answer; else @p otherwise. */
+    /** Rounding if that explains the recomputed residual, and if x then is an answer; else @p otherwise. */
     Status at_rounding(const Status otherwise)
     {
       result.rounding_limit = rounding_limit();
-      if (!(result.residual <= result.rounding_limit))
+      if (!(result.residual <= result.rounding_limit && rows_are_solved()))
         return otherwise;
       z.equ(static_cast<Number>(scale), x);
-      A.residual(q, x, b);
-      q *= static_cast<Number>(scale);
-      const double of_residual = q.dot(z);
+      const double of_residual = r.dot(z);
       q.equ(static_cast<Number>(scale), b);
       const bool answers =
           result.residual * scale < q.l2_norm() && std::abs(of_residual) <= largest_work * std::abs(q.dot(z));
@@ -383,7 +421,7 @@ namespace PatchFEM
     {
       const auto share = [&](auto &...values) { ((values = group->share(values)), ...); };
       share(result.status, result.cause, result.n_iterations, result.n_restarts, result.tolerance, result.residual,
-            result.rounding_limit, result.update);
+            result.rounding_limit, result.row_residual, result.update);
       group->share_list(result.history);
       for (std::size_t step = 0; step < result.history.size() && !group->owns() && control.monitor; ++step)
         control.monitor(static_cast<unsigned int>(step), result.history[step]); // as the owner's has seen them
@@ -432,11 +470,24 @@ namespace PatchFEM
 
     // The true residual at the last restart and r.z, an estimate of the energy of its error: where stiff parts let |r|
     // fall no further, soft ones may still gain.
-    double         restart_residual = HUGE_VAL, restart_energy = HUGE_VAL;
+    double         restart_residual = HUGE_VAL, restart_energy = HUGE_VAL, restart_rows = HUGE_VAL;
     bool           verified    = scalars.status == CGStatus::converged; // scalars and x belong to a recomputed residual
     bool           exhausted   = false;                                 // a restart did not help
     bool           compensated = false;                                 // residuals of restarts are
     Vector<Number> unrefined;                                           // x before the first of these
+
+    // At an end: whether x stands also by rows; else the iteration goes on for them, unless that has not helped.
+    const auto check_rows = [&] {
+      if (rows_are_solved())
+        return;
+      exhausted    = !(result.row_residual <= restart_success * restart_rows);
+      restart_rows = result.row_residual;
+      if (!exhausted)
+        start_by_rows(compensated);
+      verified = false;
+    };
+    if (verified)
+      check_rows();
 
     while (scalars.status == CGStatus::iterating && action == Action::iterate && !exhausted &&
            static_cast<unsigned int>(scalars.step) < control.max_iterations)
@@ -468,12 +519,14 @@ namespace PatchFEM
           report(step, result.history.back());
       }
 
-      if (compensated && scalars.status == CGStatus::iterating &&
-          scalars.r_dot_z <= enough_energy * enough_energy * energy_of_solution)
+      if (scalars.status == CGStatus::iterating &&
+          ((compensated && scalars.r_dot_z <= enough_energy * enough_energy * energy_of_solution) ||
+           (by_rows && rows_are_solved(row_goal))))
         scalars.status = CGStatus::converged;
       if (scalars.status == CGStatus::converged && action == Action::iterate)
       {
         // Start again from x: if its true residual passes, the iteration is already over.
+        by_rows = false;
         restart(compensated);
         report(scalars.step, result.history.back());
         if (scalars.status == CGStatus::iterating && action == Action::iterate)
@@ -499,6 +552,8 @@ namespace PatchFEM
           send();
         }
         verified = scalars.status == CGStatus::converged;
+        if ((verified || exhausted) && action == Action::iterate)
+          check_rows();
       }
     }
 
@@ -534,10 +589,11 @@ namespace PatchFEM
       // The step limit: its last residual is the true one, and may pass the test after all.
       result.history.back() = result.residual;
       report(scalars.step, result.residual);
-      result.status = result.residual <= result.tolerance                       ? Status::converged
-                      : action == Action::accept                                ? Status::accepted
-                      : at_rounding(Status::max_iterations) == Status::singular ? Status::singular
-                                                                                : Status::max_iterations;
+      const bool converged = result.residual <= result.tolerance && rows_are_solved();
+      result.status        = converged                                                 ? Status::converged
+                             : action == Action::accept                                ? Status::accepted
+                             : at_rounding(Status::max_iterations) == Status::singular ? Status::singular
+                                                                                       : Status::max_iterations;
     }
   }
 

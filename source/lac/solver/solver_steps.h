@@ -87,6 +87,15 @@ namespace PatchFEM::solver
   }
 
   template <typename Number, typename Where>
+  void divide(Where, const Vector<Number> &v, const Vector<Number> &d, Vector<Number> &result)
+  {
+    for_all(v.backend(), v.size(),
+            [v = v.data(), d = d.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+              result[i] = d[i] != Number(0) ? v[i] / d[i] : Number(0);
+            });
+  }
+
+  template <typename Number, typename Where>
   void remove_component(Where, const Vector<Number> &v, Array<double> &sums, Vector<Number> &x)
   {
     double *const product = sums.data() + kernels::reduction::max_parts;
@@ -185,6 +194,7 @@ namespace PatchFEM::solver
 #define INSTANTIATE(Number)                                                                          \
   template bool componentwise_backward_error(Here, const Operator<Number> &, const Vector<Number> &, \
                                              const Vector<Number> &, double &);                      \
+  template void divide(Here, const Vector<Number> &, const Vector<Number> &, Vector<Number> &);      \
   template void remove_component(Here, const Vector<Number> &, Array<double> &, Vector<Number> &);   \
   template void lanczos(Here, const Operator<Number> &, const PreconditionBase<Number> &, int, bool, \
                         kernels::LanczosScalars *);

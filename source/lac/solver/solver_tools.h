@@ -38,6 +38,10 @@ namespace PatchFEM::solver
   template <typename Number, typename Where>
   void remove_component(Where, const Vector<Number> &v, Array<double> &sums, Vector<Number> &x);
 
+  /** result = v / d, element by element; 0 where d is. */
+  template <typename Number, typename Where>
+  void divide(Where, const Vector<Number> &v, const Vector<Number> &d, Vector<Number> &result);
+
   /** See the functions of these names in backward_error.h; false of a matrix that has no rows. */
   template <typename Number, typename Where>
   bool componentwise_backward_error(

@@ -53,6 +53,11 @@ namespace PatchFEM
     /// make the iteration grow, and is not done. Costs ten products at the start.
     unsigned int   residual_interval = 0;
     SolutionUpdate update            = SolutionUpdate::fused;
+    /// If positive, the end needs |D^-1 (b - A x)| <= row_tolerance (|x| + |D^-1 b|) as well, D the diagonal of A, which
+    /// the operator then has to know. |b - A x| alone sees no more than the largest rows, such as those of a stiff
+    /// support; this does not depend on how rows are scaled. Looked at when the tolerance is met; where it fails the
+    /// iteration goes on. No more than an answer of the monitor to a residual above the tolerance passes it over.
+    double row_tolerance = 0.;
   };
 
   /** How an iteration ended. */
@@ -69,7 +74,7 @@ namespace PatchFEM
       /// tolerance that a restart might meet it. A refinement (see ConjugateGradients) that is cut short is undone.
       rounding,
       /// |b - A x| is above rounding_limit, or this is single precision, and after a restart neither it nor the energy
-      /// of the error that it stands for falls.
+      /// of the error that it stands for falls; or row_residual does not.
       stagnated,
       /// The residual is at most rounding_limit, but of a solution that only grew: the load moves what nothing holds,
       /// or x has no right digits. The matrix is singular to rounding.
@@ -85,8 +90,10 @@ namespace PatchFEM
     double       residual     = 0.; ///< |b - A x| of the x returned, recomputed from it
     /// 8 u |A| |x|, u the rounding unit of double and |A| the largest eigenvalue by some power steps, which the
     /// rounding of A x may leave of the residual; 0 unless the iteration came to where it was needed.
-    double         rounding_limit = 0.;
-    SolutionUpdate update         = SolutionUpdate::fused; ///< when x was updated
+    double rounding_limit = 0.;
+    /// |D^-1 (b - A x)| / (|x| + |D^-1 b|) of the x returned, D the diagonal; 0 unless CGParameters::row_tolerance asks.
+    double         row_residual = 0.;
+    SolutionUpdate update       = SolutionUpdate::fused; ///< when x was updated
     /// The residual of every step, [n_iterations + 1]; from where a refinement begins on in twice the precision.
     std::vector<double> history;
 

@@ -10,6 +10,8 @@ namespace PatchFEM
    * ConjugateGradients under a dealii::SolverControl, with the interface of dealii::SolverCG. The control sees the
    * residual |b - A x| of every step, the last one recomputed from x in double. SolverControl, ReductionControl and
    * IterationNumberControl give tolerance and limit to the back end; any other control costs one wait per iteration.
+   * Where rows of A differ in size, as with a stiff support, |b - A x| sees the large ones alone: ask for
+   * AdditionalData::row_tolerance as well, with which the first two end later where rows need it.
    *
    * Throws SolverControl::NoConvergence when the control says that it failed, and Error when the iteration broke down
    * (which names matrix or preconditioner), stagnates, or finds the matrix singular. A solution as accurate as double
