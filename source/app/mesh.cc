@@ -605,8 +605,14 @@ namespace PatchFEM
     };
     std::string contact;
     if (n_coinciding > 0)
-      contact = text_of(n_coinciding, " of ", n_parts > 1 ? "their" : "its",
-                        " faces coincide with others without being joined: Mesh/Join = DISTANCE joins nodes");
+    {
+      std::ostringstream join;
+      join.precision(2);
+      join << 1.1 * gap;
+      contact =
+          text_of(n_coinciding, " of ", n_parts > 1 ? "their" : "its",
+                  " faces coincide with others without being joined: Mesh/Join = ", join.str(), " joins their nodes");
+    }
     if (n_touching > 0)
       contact += text_of(contact.empty() ? "" : "; ", n_touching, " touch others with other nodes, and are not joined");
     return text_of(n_cells, " ", cell_kind, n_parts > 1 ? text_of(" in ", n_parts, " parts") : "",

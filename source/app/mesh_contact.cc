@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 namespace PatchFEM
@@ -78,15 +79,21 @@ namespace PatchFEM
     /** How far, to either side of a face, another one may be that touches it, in parts of its size. */
     constexpr double near = 1e-3;
 
-    bool coincide(const Face &a, const Face &b)
+    /** The largest distance of a vertex of @p a from the nearest one of @p b. */
+    double gap_between(const Face &a, const Face &b)
     {
-      const double distance = near * std::min(a.size, b.size);
-      return std::all_of(a.x, a.x + a.n, [&](const Point &x) {
-        return std::any_of(b.x, b.x + b.n, [&](const Point &y) {
-          const Point gap = minus(x, y);
-          return dot(gap, gap) <= distance * distance;
-        });
-      });
+      double result = 0.;
+      for (unsigned int i = 0; i < a.n; ++i)
+      {
+        double nearest = std::numeric_limits<double>::max();
+        for (unsigned int j = 0; j < b.n; ++j)
+        {
+          const Point gap = minus(a.x[i], b.x[j]);
+          nearest         = std::min(nearest, std::sqrt(dot(gap, gap)));
+        }
+        result = std::max(result, nearest);
+      }
+      return result;
     }
 
     /** Whether the centre of @p a, the smaller one, is on @p b and both lie in one plane. */
@@ -166,11 +173,14 @@ namespace PatchFEM
         const std::uint32_t  g     = item.second;
         const std::uint32_t *other = mesh.faces.data() + std::size_t(g) * n;
         // Both sides of a thin body are near each other, too.
-        const double gap = std::abs(dot(minus(faces[f].centre, faces[g].centre), faces[g].normal));
-        if (g == f || (parts[own[0]] == parts[other[0]] && gap > 1e-6 * faces[f].size))
+        const double height = std::abs(dot(minus(faces[f].centre, faces[g].centre), faces[g].normal));
+        if (g == f || (parts[own[0]] == parts[other[0]] && height > 1e-6 * faces[f].size))
           continue;
-        if (coincide(faces[f], faces[g]))
-          has_twin[f] = 1;
+        if (const double gap = gap_between(faces[f], faces[g]); gap <= near * std::min(faces[f].size, faces[g].size))
+        {
+          has_twin[f]    = 1;
+          mesh.facts.gap = std::max(mesh.facts.gap, gap);
+        }
         else if (lies_on(faces[f], faces[g]))
           touches[f] = 1;
       }

@@ -249,8 +249,10 @@ namespace PatchFEM
       /** Before it is solved: the mesh in words, its boundaries and materials with what the entries say of them. */
       void describe_mesh()
       {
-        const RegionTables tables = make_region_tables(*triangulation, summary, essential, physics);
-        report.describe_mesh(tables.to_json());
+        const RegionTables tables  = make_region_tables(*triangulation, summary, essential, physics);
+        nlohmann::json     members = tables.to_json();
+        members["notes"]           = summary.notes;
+        report.describe_mesh(members);
         if (!first_rank)
           return;
         std::cout << "Mesh: " << summary.text() << '\n';

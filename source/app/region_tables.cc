@@ -4,7 +4,7 @@
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/base/table_handler.h>
-#include <deal.II/distributed/tria_base.h>
+#include <deal.II/distributed/tria.h>
 
 #include <boost/format.hpp>
 
@@ -161,21 +161,27 @@ namespace PatchFEM
                                   const EssentialConditions<dim>   &essential,
                                   Physics<dim>                     &physics)
   {
-    // A straight cell is as large as its children together, and all cells of a process are on one level.
-    const bool of_all = dynamic_cast<const dealii::parallel::TriangulationBase<dim> *>(&triangulation) == nullptr;
-    const unsigned int finest = triangulation.n_levels() - 1, level = of_all && !mesh.curved ? 0 : finest;
+    // A straight cell is as large as its children together, which are on one level, and of one process unless p4est has
+    // distributed them.
+    const bool of_p4est =
+        dynamic_cast<const dealii::parallel::distributed::Triangulation<dim> *>(&triangulation) != nullptr;
+    const unsigned int finest = triangulation.n_levels() - 1, level = of_p4est || mesh.curved ? finest : 0;
     const double       n_children = std::ldexp(1., dim * (finest - level)),
                  n_parts          = std::ldexp(1., (dim - 1) * (finest - level));
     Sums faces = zeros(mesh.boundaries), cells = zeros(mesh.materials);
     for (const auto &cell : triangulation.cell_iterators_on_level(level))
-      if (of_all || (cell->is_active() && cell->is_locally_owned()))
-      {
-        add<dim>(cells, cell->material_id(), n_children, cell->measure(), {});
-        if (cell->at_boundary())
-          for (const auto &face : cell->face_iterators())
-            if (face->at_boundary())
-              add<dim>(faces, face->boundary_id(), n_parts, area_of<dim>(face), face->center());
-      }
+    {
+      auto active = cell;
+      while (active->has_children())
+        active = active->child(0);
+      if (!active->is_locally_owned())
+        continue;
+      add<dim>(cells, cell->material_id(), n_children, cell->measure(), {});
+      if (cell->at_boundary())
+        for (const auto &face : cell->face_iterators())
+          if (face->at_boundary())
+            add<dim>(faces, face->boundary_id(), n_parts, area_of<dim>(face), face->center());
+    }
     const MPI_Comm communicator = triangulation.get_communicator();
     RegionTables   result;
     result.dim          = dim;

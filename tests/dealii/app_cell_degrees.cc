@@ -156,8 +156,10 @@ TEST(AppHPAdaptivity, PeriodicNeighboursNeedEqualDegrees)
     triangulation.refine_global(n_refinements);
     triangulation.begin_active()->set_refine_flag(); // at the left, so that its neighbour is coarser
     triangulation.execute_coarsening_and_refinement();
-    DoFHandler<2> dof_handler(triangulation);
-    CellDegrees<2>(hp_parameters({1, 2}, formula), {}).assign(dof_handler);
+    DoFHandler<2>  dof_handler(triangulation);
+    CellDegrees<2> degrees(hp_parameters({1, 2}, formula), {});
+    degrees.resolve(MeshRegions(std::set<unsigned int>{0}));
+    degrees.assign(dof_handler);
     dof_handler.distribute_dofs(hp::FECollection<2>(FE_Q<2>(1), FE_Q<2>(2)));
     check_degrees_of_periodic_cells(dof_handler);
   };

@@ -225,8 +225,8 @@ TEST(Mesh, rules_that_cannot_be_meant_are_refused)
   expect_error([&] { with_rules("6: x <"); }, {"6: x <", "no expression"});
   expect_error([&] { with_rules("6: z < 1"); }, {"6: z < 1", "x,y"});
   expect_error([&] { with_rules("6: sqrt(x - 2)"); }, {"6: sqrt(x - 2)", "no value"});
-  expect_error([&] { with_rules("left: x < 1"); }, {"left", "id: predicate"});
-  expect_error([&] { with_rules("6"); }, {"id: predicate"});
+  expect_error([&] { with_rules("left side: x < 1"); }, {"left side", "boundary: predicate", "quotation marks"});
+  expect_error([&] { with_rules("6"); }, {"boundary: predicate"});
 }
 
 TEST(Mesh, descriptions_that_cannot_be_meant_are_refused)
@@ -250,6 +250,8 @@ TEST(Mesh, descriptions_that_cannot_be_meant_are_refused)
       },
       {"Simplex refinement"});
   expect_error([&] { make("set File = a.msh"); }, {"a.msh", "cannot be opened"});
+  expect_error([&] { make("set File = a.msh\n set Join = -1"); }, {"Join = -1", "distance"});
+  expect_error([&] { make("set Generator = hyper_cube\n set Material data = a"); }, {"Material data", "Mesh/File"});
   EXPECT_ANY_THROW(make("set Generater = hyper_cube")) << "unknown entries are errors";
 
   MeshParameters parameters = from_file(real_mesh("wheelset.msh"));

@@ -81,6 +81,7 @@ namespace
     void add(const std::array<unsigned int, 2> &n, const double x0, const double x1, const double y1 = 1.)
     {
       const unsigned int first = n_vertices;
+      vertices.precision(16);
       for (unsigned int j = 0; j <= n[1]; ++j)
         for (unsigned int i = 0; i <= n[0]; ++i)
           vertices << ++n_vertices << ' ' << x0 + (x1 - x0) * i / n[0] << ' ' << y1 * j / n[1] << " 0\n";

@@ -206,8 +206,9 @@ TEST(MeshReader, a_hexahedron_of_gmsh_4_by_eye)
   EXPECT_EQ(mesh.kind, CellKind::hexahedron);
   EXPECT_EQ(mesh.cells, (std::vector<std::uint32_t>{0, 1, 3, 2, 4, 5, 7, 6}));
   EXPECT_EQ(mesh.material_ids[0], 4U);
-  // Faces are ordered -x, +x, -y, +y, -z, +z.
-  EXPECT_EQ(mesh.face_ids, (std::vector<std::uint32_t>{0, 0, 0, 0, 3, 0}));
+  // Faces are ordered -x, +x, -y, +y, -z, +z. That at the bottom is in the groups 3 and 8.
+  EXPECT_EQ(mesh.face_ids, (std::vector<std::uint32_t>{0, 0, 0, 0, 9, 0}));
+  EXPECT_EQ(mesh.facts.boundaries.text(9), "3 + 8");
 }
 
 TEST(MeshReader, tetrahedra_of_vtk_5_by_eye)

@@ -60,7 +60,7 @@ namespace PatchFEM
      */
     void begin();
 
-    /** Further members of the report, of the mesh of the first cycle: `boundaries` and `materials`. */
+    /** Further members of the report, of the mesh of the first cycle: `boundaries`, `materials` and `notes`. */
     void describe_mesh(const nlohmann::json &members) { mesh = members; }
 
     /**

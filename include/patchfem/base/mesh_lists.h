@@ -47,15 +47,16 @@ namespace PatchFEM
   struct MeshFacts
   {
     MeshRegions              boundaries, materials;
-    std::vector<std::string> notes;            ///< sentences for the user, such as what of a file was passed over
-    std::size_t              n_parts      = 1; ///< of cells that share vertices
-    std::size_t              n_coinciding = 0; ///< pairs of boundary faces at the same place, or nearly
-    std::size_t              n_touching   = 0; ///< boundary faces that lie on others with other vertices
+    std::vector<std::string> notes;             ///< sentences for the user, such as what of a file was passed over
+    std::size_t              n_parts      = 1;  ///< of cells that share vertices
+    std::size_t              n_coinciding = 0;  ///< pairs of boundary faces at the same place, or nearly
+    double                   gap          = 0.; ///< the largest distance of their vertices
+    std::size_t              n_touching   = 0;  ///< boundary faces that lie on others with other vertices
 
     template <typename Archive>
     void serialize(Archive &archive, const unsigned int)
     {
-      archive &boundaries &materials &notes &n_parts &n_coinciding &n_touching;
+      archive &boundaries &materials &notes &n_parts &n_coinciding &gap &n_touching;
     }
   };
 
