@@ -212,23 +212,7 @@ namespace PatchFEM
         else if (keyword == "*ELEMENT")
           read_elements(options["TYPE"], set);
         else if (keyword == "*ELSET" || keyword == "*NSET")
-        {
-          const bool of_nodes = keyword == "*NSET";
-          scanner.require(!(of_nodes ? node_set : set).empty(), keyword,
-                          " does not say which set it stands for; give it ", keyword.substr(1), "=NAME");
-          Labels &labels = of_nodes ? node_sets[node_set] : sets[set];
-          if (options.count("INTERNAL") > 0)
-            internal.insert(of_nodes ? node_set : set);
-          if (of_nodes && !set.empty())
-            mesh.pass_over("the nodes of elements in *NSET " + quote(spelling.at(node_set)));
-          while (next_data())
-            if (options.count("GENERATE") == 0)
-              extend_set(of_nodes ? node_sets : sets, labels);
-            else if (of_nodes)
-              generate_node_set(labels);
-            else
-              generate_set(labels);
-        }
+          read_set(keyword, options);
         else if (keyword == "*SURFACE")
           read_surface(options);
         else
@@ -241,6 +225,26 @@ namespace PatchFEM
           while (next_data())
           {}
         }
+      }
+
+      void read_set(const std::string &keyword, Options &options)
+      {
+        const std::string set      = options[keyword.substr(1)];
+        const bool        of_nodes = keyword == "*NSET";
+        scanner.require(!set.empty(), keyword, " does not say which set it stands for; give it ", keyword.substr(1),
+                        "=NAME");
+        Labels &labels = (of_nodes ? node_sets : sets)[set];
+        if (options.count("INTERNAL") > 0)
+          internal.insert(set);
+        if (of_nodes && !options["ELSET"].empty())
+          mesh.pass_over("the nodes of elements in *NSET " + quote(spelling.at(set)));
+        while (next_data())
+          if (options.count("GENERATE") == 0)
+            extend_set(of_nodes ? node_sets : sets, labels);
+          else if (of_nodes)
+            generate_node_set(labels);
+          else
+            generate_set(labels);
       }
 
       void read_surface(Options &options)
@@ -256,9 +260,10 @@ namespace PatchFEM
           }
           else
           {
-            scanner.require(words.size() == 2,
-                            "a part of a surface should be an element or a set and one of its faces, such as S1");
-            surfaces.push_back({options["NAME"], upper(words[0]), upper(words[1]), scanner.line_number()});
+            scanner.require(words.size() == 1 || words.size() == 2,
+                            "a part of a surface should be an element or a set, and one of its faces, such as S1");
+            surfaces.push_back(
+                {options["NAME"], upper(words[0]), words.size() > 1 ? upper(words[1]) : "", scanner.line_number()});
           }
       }
 
@@ -441,9 +446,16 @@ namespace PatchFEM
         }
       }
 
-      /** A face of @p element in @p surface, whose faces have @p id. */
+      /** The face of @p element in @p surface, whose faces have @p id; all of its faces if none is named. */
       void add_face(const Element &element, const Surface &surface, const std::uint32_t id)
       {
+        if (surface.face.empty())
+        {
+          const std::size_t n_faces = element.vertices.size() == 8 ? 6 : element.vertices.size();
+          for (std::size_t f = 1; f <= n_faces; ++f)
+            add_face(element, {surface.name, surface.target, "S" + std::to_string(f), surface.line}, id);
+          return;
+        }
         static constexpr int hexahedron[6][4]  = {{0, 1, 2, 3}, {4, 7, 6, 5}, {0, 4, 5, 1},
                                                   {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}};
         static constexpr int tetrahedron[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};

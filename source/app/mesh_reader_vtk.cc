@@ -111,7 +111,16 @@ namespace PatchFEM
           scanner.require(n_tuples == (cell_data ? cell_shapes.size() : mesh.n_vertices()),
                           "the number of values is not that of the ", cell_data ? "cells" : "points");
         }
-        else if (keyword == "SCALARS")
+        else if (keyword == "METADATA")
+          skip_metadata();
+        else
+          read_attribute(keyword);
+      }
+
+      /** Data of points or cells. */
+      void read_attribute(const std::string &keyword)
+      {
+        if (keyword == "SCALARS")
         {
           const std::string name(scanner.word("a name"));
           scanner.word("a type");
@@ -160,8 +169,6 @@ namespace PatchFEM
             read_values(name, n_components, n);
           }
         }
-        else if (keyword == "METADATA")
-          skip_metadata();
         else
           scanner.fail(quote(keyword), " is no keyword of an unstructured grid that is known here");
       }

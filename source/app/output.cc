@@ -77,7 +77,7 @@ namespace PatchFEM
       void write_named_vtu(std::ostream &out) const
       {
         dealii::DataOutBase::write_vtu_header(out, flags);
-        out << "<FieldData>\n<DataArray type=\"String\" Name=\"materials\" NumberOfTuples=\"" << materials.ids().size()
+        out << "<FieldData>\n<Array type=\"String\" Name=\"materials\" NumberOfTuples=\"" << materials.ids().size()
             << "\" format=\"ascii\">\n";
         for (const unsigned int id : materials.ids())
         {
@@ -85,7 +85,7 @@ namespace PatchFEM
             out << static_cast<int>(c) << ' ';
           out << "0\n";
         }
-        out << "</DataArray>\n</FieldData>\n";
+        out << "</Array>\n</FieldData>\n";
         dealii::DataOutBase::write_vtu_main(this->get_patches(), this->get_dataset_names(),
                                             this->get_nonscalar_data_ranges(), flags, out);
         dealii::DataOutBase::write_vtu_footer(out);

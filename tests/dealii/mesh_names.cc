@@ -69,7 +69,8 @@ namespace
       "*Elset, elset=Copper plate\n2\n*Elset, elset=gone\n77\n*Elset, elset=_picked, internal\n1\n*Nset, nset=_nodes, "
       "internal\n1, 2\n*End Part\n*Assembly, name=A\n*Instance, name=Plate-1, "
       "part=Plate\n*End Instance\n"
-      "*Surface, name=Outlet\nPlate-1.Copper plate, E2\n*Surface, name=nodes, type=NODE\n3, 1.\n6, 1.\n"
+      "*Surface, name=Outlet\nPlate-1.Copper plate, E2\n*Surface, name=nodes, type=NODE\n3, 1.\n6, 1.\n*Surface, "
+      "name=free\nEall\n"
       "*Shell section, elset=Eall, material=Steel\n0.1\n*Material, name=Steel\n*Elastic\n2e11, 0.3\n*End Assembly\n"
       "*Step\n*Static\n*Boundary\none, 1, 2\n*Cload\n3, 1, 1.\n*Equation\n2\n1, 1, 1., 2, 1, -1.\n*End Step\n";
 
@@ -164,6 +165,7 @@ TEST(MeshNames, sets_surfaces_and_materials_of_abaqus)
   EXPECT_EQ(faces_in(mesh, "nodes"), (Places{7.}));
   EXPECT_EQ(faces_in(mesh, "outlet"), (Places{7.}));
   EXPECT_EQ(faces_in(mesh, "Nall").size(), 6U);
+  EXPECT_EQ(faces_in(mesh, "free").size(), 6U);
   const std::string note = mesh.facts.notes.at(0);
   for (const char *part : {"*BOUNDARY", "*CLOAD", "*EQUATION", "*ELASTIC", "elements of type MASS", "'one'",
                            "set 'gone' that do not exist"})
