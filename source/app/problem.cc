@@ -142,6 +142,7 @@ namespace PatchFEM
       AffineConstraints<double>           constraints;
       std::uint64_t                       n_open_edges = 0;
       Discretisation<dim>                 discretisation;
+      std::string                         caution_of_motions; ///< see refuse_singular()
       SolutionVector                      solution;
 
       LinearSystemPath<dim> path, baseline; ///< the latter may be empty
@@ -160,6 +161,7 @@ namespace PatchFEM
         const std::vector<std::string> of_ranks =
             Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)); // empty without such cells
         add_caution(result, *std::max_element(of_ranks.begin(), of_ranks.end()));
+        add_caution(result, caution_of_motions);
         if (!summary.polygons.empty() && is_refined(cycle))
           add_caution(result,
                       "boundary " + summary.polygons +
@@ -368,8 +370,7 @@ namespace PatchFEM
           essential.make_constraints(*mapping, dof_handler, essential_lines);
           essential_lines.close();
           std::vector<FreeModes> free = find_free_modes(discretisation, physics, essential_lines, essential.ids());
-          if (!parameters.solver.project_null_space)
-            refuse_singular(free, physics.n_components());
+          caution_of_motions = refuse_singular(free, physics.n_components(), parameters.solver.project_null_space);
           for (FreeModes &part : free)
           {
             progress.stage("without " + part.names + " of the " + part.part);

@@ -233,12 +233,16 @@ TEST_P(NullSpaceTest, MultigridSaysWhatIsWrong)
   data.single_precision = false; // which is too short to tell that a matrix is singular
   PreconditionAMG<double> amg;
   MISAggregation          aggregation, other;
-  // The rotations are not among constants.
-  EXPECT_NE(message([&] {
-              amg.initialize(matrix, NearNullSpace::constants(backend(), matrix.n_rows() / 3, 3), aggregation, data,
-                             NullSpace<double>(backend(), lattice.motions));
-            }).find("level 0 (1029 rows): the near-null space does not contain"),
-            std::string::npos);
+  // The rotations are not among constants: coarser levels are regular for them, and it takes more steps.
+  const NullSpace<double> motions(backend(), lattice.motions);
+  amg.initialize(matrix, NearNullSpace::constants(backend(), matrix.n_rows() / 3, 3), aggregation, data, motions);
+  Vector<double> load(backend(), cases::random_values(matrix.n_rows(), 8)), moved(backend(), matrix.n_rows());
+  motions.project(load);
+  IterationControl control;
+  control.tolerance = 1e-10 * load.l2_norm();
+  EXPECT_TRUE(ConjugateGradients<double>()
+                  .solve(matrix, moved, load, PreconditionProjected<double>(amg, motions), control)
+                  .success());
   // Without a null space the last level cannot be inverted.
   const std::string text = message([&] { amg.initialize(matrix, rigid, other, data); });
   EXPECT_NE(text.find("Multigrid level"), std::string::npos) << text;

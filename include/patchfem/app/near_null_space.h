@@ -9,22 +9,30 @@ namespace PatchFEM
   template <int dim>
   std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
 
-  /** What a connected part of the mesh can do without energy. */
+  /** Motions of a part of the mesh without energy, or one with next to none. */
   struct FreeModes
   {
-    std::string                      part;  ///< `mesh`, or where the part is
-    std::string                      names; ///< the modes that no condition holds
-    std::vector<std::vector<double>> modes; ///< [mode][locally owned unknown], 0 outside of the part
+    std::string                      part;          ///< `mesh`, or where the part is
+    std::string                      names;         ///< the modes that no condition holds
+    std::string                      joint;         ///< the node or the line about which it turns, or empty
+    std::vector<std::vector<double>> modes    = {}; ///< [mode][locally owned unknown], 0 where nothing moves
+    double                           sine     = 0.; ///< without modes: the largest angle at which it is held
+    double                           rounding = 0.; ///< that the rounding of the mesh's points may lead to
+    std::string                      body     = ""; ///< `mesh`, or where the part and all that it meets is
   };
 
   /**
-   * Finds the connected parts of the mesh that can move without energy.
+   * Finds parts of the mesh that can move without energy, mechanisms among them. Parts are cells that are joined by
+   * faces, for one mode, the constant, also by nodes.
    *
-   * A combination c of the modes is free if it satisfies every condition: with r the value of the modes in one
-   * constraint line, x_i - sum_j w_j x_j, or in one component at a point of elastic support, r . c = 0. So the
-   * modes restricted to the conditions must have full rank, which is decided on the small matrix
-   * G = sum r r^T of each connected part. Rotations are about the centre of the mesh and scaled by its size, so that
+   * A combination c of the modes of all parts is free if it satisfies every condition: with r the value of the modes in
+   * one constraint line, x_i - sum_j w_j x_j, in one component at a point of elastic support, or in the difference of two
+   * parts in a node that they share, r . c = 0. So the modes restricted to the conditions must have full rank, which is
+   * decided on the sparse matrix G = sum r r^T. Rotations are about the centre of a part and scaled by its size, so that
    * entries of r are of order one.
+   *
+   * A motion may satisfy all conditions on a part but for small angles, as when a ring slides along a polygon whose
+   * vertices were rounded; those up to an angle of 0.01 are returned first, without modes.
    *
    * @param essential_lines The lines of the boundary conditions alone: hanging nodes hold nothing.
    */
@@ -41,6 +49,9 @@ namespace PatchFEM
   template <int dim>
   void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution);
 
-  /** Throws Error if there are any. @p n_components is that of the physics. */
-  void refuse_singular(const std::vector<FreeModes> &free, unsigned int n_components);
+  /**
+   * Throws Error for what is free, unless @p project, and for what rounding alone holds. @p n_components is that of the
+   * physics. @return a caution about motions that are held at angles below 0.001, or nothing.
+   */
+  std::string refuse_singular(const std::vector<FreeModes> &motions, unsigned int n_components, bool project);
 } // namespace PatchFEM

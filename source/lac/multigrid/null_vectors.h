@@ -24,7 +24,10 @@ namespace PatchFEM::multigrid
     return std::sqrt(sums[0] / sums[1]);
   }
 
-  /** @p vectors of the level of @p A become those of the next one, w of v = Q w, or Error if there are none such. */
+  /**
+   * @p vectors of the level of @p A, orthonormal, become those of the next one: w of the combinations v that are v = Q w.
+   * Others are none there, such as a turn about a hinge inside of an aggregate: for them the next level is regular.
+   */
   template <typename Number>
   void restrict_null_vectors(const SlicedEllpackMatrix<Number> &A,
                              const AggregateLists              &aggregates,
@@ -32,19 +35,50 @@ namespace PatchFEM::multigrid
                              const int                          n_modes,
                              std::vector<Array<double>>        &vectors)
   {
-    for (Array<double> &v : vectors)
-    {
-      Vector<double> w      = choose(A.backend(), [&](auto where) {
+    std::vector<Vector<double>> images;
+    for (const Array<double> &v : vectors)
+      images.push_back(choose(A.backend(), [&](auto where) {
         return restricted(where, aggregates, Q.values(), A.block_rows(), n_modes, false, v);
-      });
-      double         square = w.norm_sqr();
+      }));
+    const auto product = [&](const Vector<double> &a, const Vector<double> &b) {
+      double sum = a.dot(b);
       if (A.partitioner() != nullptr)
-        A.partitioner()->communicator().sum(&square, 1);
-      // v = Q w, that is |w| = |v| = 1.
-      require(std::abs(std::sqrt(square) - 1.) < 1e-6,
-              "the near-null space does not contain the null space of the matrix, which is singular.");
-      v = std::move(w.array());
+        A.partitioner()->communicator().sum(&sum, 1);
+      return sum;
+    };
+    // v . v - w . w, which is that of the rest v - Q w, and vanishes for the combinations wanted.
+    const std::size_t                k = images.size();
+    std::vector<std::vector<double>> rests(k, std::vector<double>(k, 0.));
+    for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t j = 0; j <= i; ++j)
+        rests[i][j] = rests[j][i] = (i == j ? 1. : 0.) - product(images[i], images[j]);
+    vectors.clear();
+    bool complete = true;
+    for (std::size_t i = 0; i < k; ++i)
+    {
+      Vector<double> &w = images[i];
+      if (!(rests[i][i] < 2e-6))
+      {
+        // Its rest is taken out of those behind it.
+        complete = false;
+        for (std::size_t j = i + 1; j < k; ++j)
+        {
+          const double factor = rests[i][j] / rests[i][i];
+          images[j].add(-factor, w);
+          for (std::size_t l = i + 1; l < k; ++l)
+            rests[j][l] -= factor * rests[i][l];
+        }
+        continue;
+      }
+      for (std::size_t j = 0; j < i && !complete; ++j)
+        if (rests[j][j] < 2e-6)
+          w.add(-product(w, images[j]), images[j]);
+      if (!complete)
+        w /= std::sqrt(product(w, w));
     }
+    for (std::size_t i = 0; i < k; ++i)
+      if (rests[i][i] < 2e-6)
+        vectors.push_back(std::move(images[i].array()));
   }
 
   /** Of @p vectors of the level of @p A those of parts of the mesh that are a single node there go to @p settled. */

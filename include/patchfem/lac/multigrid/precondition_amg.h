@@ -48,7 +48,7 @@ namespace PatchFEM
 
     /**
      * Aggregates, patterns and values. @p near_null has a row for every row of @p matrix, on its back end. If it is
-     * singular, @p null_space must lie in the span of these modes, and the preconditioner be applied by
+     * singular, @p null_space should lie in the span of these modes, and the preconditioner has to be applied by
      * PreconditionProjected.
      */
     void initialize(const MatrixBase<Number> &matrix,
