@@ -383,7 +383,8 @@ namespace PatchFEM
         };
         SolverParameters solver = parameters.solver;
         solver.preconditioner   = ml ? "ml" : "jacobi";
-        reference::solve_system("Trilinos", matrix, solution, b, basis, solver, progress, make_preconditioner, path);
+        reference::solve_system("Trilinos", matrix, solution, b, basis, {}, solver, progress, make_preconditioner,
+                                path);
         const std::vector<double> own   = to_double(x);
         const double             *other = solution.begin();
         for (std::size_t i = 0; i < own.size(); ++i)

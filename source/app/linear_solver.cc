@@ -112,8 +112,7 @@ namespace PatchFEM
         [&] {
           kernel = make_null_space();
           if (kernel.n_vectors() > 0)
-            report.null_space =
-                NullSpaceReport{kernel.n_vectors(), project_load(b, [&](Vector<Number> &v) { kernel.project(v); })};
+            report.null_space = balance_by(b, kernel.n_vectors(), [&](Vector<Number> &v) { return kernel.balance(v); });
           preconditioner =
               preconditioner_row(choice.parameters.preconditioner)
                   .make(PreconditionerInput<Number>{choice, A, kernel, make_near_null_space, keep_aggregates, report});
@@ -148,8 +147,8 @@ namespace PatchFEM
     A.residual(residual, x, b);
     report.relative_residual = norm > 0. ? residual.l2_norm() / norm : residual.l2_norm();
     report.n_iterations      = result.n_iterations;
-    report.row_residual      = result.row_residual;
     report.solution_update   = to_string(result.update);
+    report.row_residual      = result.row_residual;
     if (result.status == IterationResult::Status::rounding)
     {
       report.stopped_at_rounding = true;

@@ -5,8 +5,10 @@
 
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/lac/full_matrix.h>
+#include <deal.II/lac/trilinos_vector.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace PatchFEM
 {
@@ -64,7 +66,114 @@ namespace PatchFEM
       }
       return fields;
     }
+
+    /** x cross v, of which there is one component in 2D and none of scalars. */
+    template <int dim>
+    std::vector<double> moment(const Point<dim> &x, const dealii::Vector<double> &v)
+    {
+      if (v.size() < dim)
+        return {};
+      if (dim == 2)
+        return {x[0] * v[1] - x[1] * v[0]};
+      return {x[1] * v[2] - x[2] * v[1], x[2] * v[0] - x[0] * v[2], x[0] * v[1] - x[1] * v[0]};
+    }
   } // namespace
+
+  template <int dim>
+  void find_inertia(Discretisation<dim> &discretisation)
+  {
+    using Loads                                = dealii::TrilinosWrappers::MPI::Vector;
+    const dealii::DoFHandler<dim>    &handler  = *discretisation.dof_handler;
+    const dealii::IndexSet           &owned    = handler.locally_owned_dofs();
+    const std::vector<SolutionVector> fields   = mode_fields(discretisation);
+    const unsigned int                n_fields = handler.get_fe_collection().n_components();
+    std::vector<Loads>                loads(fields.size(), Loads(owned, discretisation.communicator));
+    for (auto &inertia : discretisation.inertia)
+    {
+      inertia.force.assign(n_fields, 0.);
+      inertia.moment.assign(moment(Point<dim>(), dealii::Vector<double>(n_fields)).size(), 0.);
+    }
+
+    const dealii::hp::MappingCollection<dim>     mapping(*discretisation.mapping);
+    dealii::hp::FEValues<dim>                    values(mapping, handler.get_fe_collection(), discretisation.quadrature,
+                                                        dealii::update_values | dealii::update_JxW_values |
+                                                            dealii::update_quadrature_points);
+    std::vector<dealii::types::global_dof_index> indices;
+    for (const auto &cell : handler.active_cell_iterators())
+      if (cell->is_locally_owned())
+      {
+        values.reinit(cell);
+        const dealii::FEValues<dim> &at = values.get_present_fe_values();
+        indices.resize(cell->get_fe().n_dofs_per_cell());
+        cell->get_dof_indices(indices);
+        for (unsigned int m = 0; m < fields.size(); ++m)
+        {
+          auto                  &inertia = discretisation.inertia[m];
+          dealii::Vector<double> of_cell(indices.size()), nodal(indices.size());
+          cell->get_dof_values(fields[m], nodal);
+          if (nodal.all_zero())
+            continue;
+          for (const unsigned int q : at.quadrature_point_indices())
+          {
+            dealii::Vector<double> force(n_fields);
+            const auto             component = [&](const unsigned int i) {
+              return cell->get_fe().system_to_component_index(i).first;
+            };
+            for (unsigned int i = 0; i < indices.size(); ++i)
+              force(component(i)) += at.JxW(q) * nodal(i) * at.shape_value(i, q);
+            for (unsigned int i = 0; i < indices.size(); ++i)
+              of_cell(i) += force(component(i)) * at.shape_value(i, q);
+            for (unsigned int c = 0; c < n_fields; ++c)
+              inertia.force[c] += force(c);
+            const std::vector<double> turning = moment(at.quadrature_point(q), force);
+            for (unsigned int c = 0; c < turning.size(); ++c)
+              inertia.moment[c] += turning[c];
+          }
+          discretisation.constraints->distribute_local_to_global(of_cell, indices, loads[m]);
+        }
+      }
+    for (unsigned int m = 0; m < fields.size(); ++m)
+    {
+      loads[m].compress(dealii::VectorOperation::add);
+      auto &inertia = discretisation.inertia[m];
+      for (const dealii::types::global_dof_index i : owned)
+        inertia.load.push_back(loads[m](i));
+      for (std::vector<double> *resultant : {&inertia.force, &inertia.moment})
+        dealii::Utilities::MPI::sum(*resultant, discretisation.communicator, *resultant);
+    }
+  }
+
+  template <int dim>
+  void describe_imbalance(const Discretisation<dim> &discretisation, NullSpaceReport &report)
+  {
+    if (report.removed_load < 1e-10) // it is rounding
+      return;
+    auto &parts = report.out_of_balance;
+    for (unsigned int m = 0; m < report.amounts.size(); ++m)
+    {
+      const auto &inertia = discretisation.inertia[m];
+      auto        part =
+          std::find_if(parts.begin(), parts.end(), [&](const auto &known) { return known.part == inertia.part; });
+      if (part == parts.end())
+        part = parts.insert(part, {inertia.part, std::vector<double>(inertia.force.size()),
+                                   std::vector<double>(inertia.moment.size())});
+      const auto add = [&](const std::vector<double> &values, std::vector<double> &sum) {
+        for (unsigned int c = 0; c < sum.size(); ++c)
+          sum[c] += report.amounts[m] * values[c];
+      };
+      add(inertia.force, part->force);
+      add(inertia.moment, part->moment);
+    }
+    for (auto &part : parts)
+      for (std::vector<double> *values : {&part.force, &part.moment})
+      {
+        double largest = 0.;
+        for (const double value : *values)
+          largest = std::max(largest, std::abs(value));
+        for (double &value : *values)
+          value = std::abs(value) > 1e-12 * largest ? value : 0.;
+      }
+  }
 
   template <int dim>
   void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution)
@@ -118,6 +227,8 @@ namespace PatchFEM
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                  \
   template std::vector<double> near_null_space(const Discretisation<dim> &, const Physics<dim> &); \
+  template void                find_inertia(Discretisation<dim> &);                                \
+  template void                describe_imbalance(const Discretisation<dim> &, NullSpaceReport &); \
   template void                remove_free_modes(const Discretisation<dim> &, SolutionVector &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);

@@ -48,6 +48,7 @@ namespace PatchFEM
       AssemblerBase<Number>            assembler     = physics.make_assembler(Number());
       SystemFields                     fields        = {};
       std::vector<std::vector<double>> free_modes    = {}; ///< by the tables of the batches, 0 where constrained
+      std::vector<std::vector<double>> inertia       = {}; ///< the loads of their inertia, by the tables, too
       std::vector<unsigned int>        dof_indices   = {}; ///< deal.II's index of each unknown of the matrix
       const RankGroup::HandOver        handed_before = is_shared ? backend.group()->hand_over() : RankGroup::HandOver();
       std::size_t                      bytes         = 0;  ///< of space, assembler and matrix
@@ -128,8 +129,9 @@ namespace PatchFEM
         fields = {group->collect(fields.coefficients), group->collect(fields.body_load),
                   group->collect(fields.face_terms),
                   backend.group()->ranks().maximum(std::int64_t(fields.nearly_incompressible)) != 0};
-        for (std::vector<double> &mode : free_modes)
-          mode = group->collect_unknowns(mode);
+        for (auto *vectors : {&free_modes, &inertia})
+          for (std::vector<double> &values : *vectors)
+            values = group->collect_unknowns(values);
         lead(backend, [&] { check_memory(*group->merged()); });
         space = Space(backend, group, data);
       }
@@ -139,13 +141,17 @@ namespace PatchFEM
       {
         const dealii::IndexSet &owned = discretisation.dof_handler->locally_owned_dofs();
         const std::size_t       n     = std::size_t(tables.n_owned_nodes()) * tables.n_components;
-        for (const std::vector<double> &mode : discretisation.free_modes)
-        {
-          free_modes.emplace_back(n);
+        const auto              read  = [&](const std::vector<double> &values) {
+          std::vector<double> result(n);
           for (std::size_t i = 0; i < n; ++i)
             if (const unsigned int dof = tables.dof_index(i); !discretisation.constraints->is_constrained(dof))
-              free_modes.back()[i] = mode[owned.index_within_set(dof)];
-        }
+              result[i] = values[owned.index_within_set(dof)];
+          return result;
+        };
+        for (const std::vector<double> &mode : discretisation.free_modes)
+          free_modes.push_back(read(mode));
+        for (const auto &of_mode : discretisation.inertia)
+          inertia.push_back(read(of_mode.load));
       }
 
       void check_memory(const ElementTables &tables)
@@ -162,7 +168,7 @@ namespace PatchFEM
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
                               likely, n_modes, convert);
           if (!discretisation.free_modes.empty())
-            result.solver += (discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
+            result.solver += (2 * discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found
             result.solver += 3 * n_own_dofs * sizeof(Number);
           return result;
@@ -299,10 +305,13 @@ namespace PatchFEM
       {
         if (free_modes.empty())
           return {};
-        std::vector<Vector<double>> vectors(free_modes.size());
+        std::vector<Vector<double>> vectors(free_modes.size()), loads(inertia.size());
         for (std::size_t m = 0; m < vectors.size(); ++m)
+        {
           space.from_tables(free_modes[m], vectors[m]);
-        NullSpace<Number> result(std::move(vectors));
+          space.from_tables(inertia[m], loads[m]);
+        }
+        NullSpace<Number> result(std::move(vectors), std::move(loads));
         result.check(matrix);
         return result;
       }

@@ -364,6 +364,7 @@ namespace PatchFEM
 
         // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
         discretisation.free_modes.clear();
+        discretisation.inertia.clear();
         if (first_cycle || parameters.solver.project_null_space)
         {
           AffineConstraints<double> essential_lines(relevant);
@@ -375,8 +376,12 @@ namespace PatchFEM
           {
             progress.stage("without " + part.names + " of the " + part.part);
             for (std::vector<double> &mode : part.modes)
+            {
               discretisation.free_modes.push_back(std::move(mode));
+              discretisation.inertia.push_back({part.body, {}, {}, {}});
+            }
           }
+          find_inertia(discretisation);
         }
       }
 
@@ -437,6 +442,8 @@ namespace PatchFEM
           PathReport result   = way.solve(discretisation, physics, x);
           result.seconds.mesh = shared.mesh;
           result.seconds.dofs = shared.dofs;
+          if (result.null_space)
+            describe_imbalance(discretisation, *result.null_space);
           remove_free_modes(discretisation, x);
           const bool finite = std::all_of(x.begin(), x.end(), [](const double v) { return std::isfinite(v); });
           require(Utilities::MPI::min(int(finite), communicator) == 1, name,

@@ -164,8 +164,8 @@ namespace PatchFEM
           x.reinit(owned, communicator);
         });
         assemble(matrix, rhs);
-        reference::solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(), parameters, progress,
-                                make_preconditioner, report);
+        reference::solve_system(library, matrix, x, rhs, null_space_basis<VectorType>(), inertia_loads<VectorType>(),
+                                parameters, progress, make_preconditioner, report);
 
         discretisation.constraints->distribute(x);
         solution.reinit(owned, relevant, communicator);
@@ -234,19 +234,36 @@ namespace PatchFEM
         rhs.compress(VectorOperation::add);
       }
 
+      /** @p values at locally owned unknowns, 0 at those that are constrained. */
+      template <typename VectorType>
+      VectorType unconstrained(const std::vector<double> &values) const
+      {
+        const dealii::IndexSet &owned = dof_handler.locally_owned_dofs();
+        VectorType              v;
+        v.reinit(owned, communicator);
+        for (const dealii::types::global_dof_index i : owned)
+          v(i) = discretisation.constraints->is_constrained(i) ? 0. : values[owned.index_within_set(i)];
+        v.compress(dealii::VectorOperation::insert);
+        return v;
+      }
+
+      template <typename VectorType>
+      std::vector<VectorType> inertia_loads() const
+      {
+        std::vector<VectorType> loads;
+        for (const auto &inertia : discretisation.inertia)
+          loads.push_back(unconstrained<VectorType>(inertia.load));
+        return loads;
+      }
+
       /** An orthonormal basis of the null space of a singular matrix. */
       template <typename VectorType>
       std::vector<VectorType> null_space_basis() const
       {
         std::vector<VectorType> basis;
-        const dealii::IndexSet &owned = dof_handler.locally_owned_dofs();
         for (const std::vector<double> &mode : discretisation.free_modes)
         {
-          VectorType v;
-          v.reinit(owned, communicator);
-          for (const dealii::types::global_dof_index i : owned)
-            v(i) = discretisation.constraints->is_constrained(i) ? 0. : mode[owned.index_within_set(i)];
-          v.compress(dealii::VectorOperation::insert);
+          VectorType v = unconstrained<VectorType>(mode);
           for (int pass = 0; pass < 2; ++pass)
             for (const VectorType &w : basis)
               v.add(-(w * v), w);

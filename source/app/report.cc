@@ -37,7 +37,8 @@ namespace PatchFEM
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankGroup::Share, ranks, device)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
       PathReport::Sharing, groups, transport, window_bytes, hand_over_bytes, hand_over_seconds)
-  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport::Resultants, part, force, moment)
+  NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NullSpaceReport, dimension, removed_load, out_of_balance)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Aggregation::Sizes, minimum, mean, maximum)
   NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
       ProjectionReport, time, n_fluid, n_air, n_solid, n_closed_parts, divergence_before, divergence_after, total_flow)
@@ -165,6 +166,24 @@ namespace PatchFEM
                   << std::endl;
     }
 
+    /** Says what was taken out of a load for which nothing holds the body. */
+    void print_imbalance(const NullSpaceReport &report)
+    {
+      const auto numbers = [](const std::vector<double> &values) {
+        std::string text;
+        for (const double value : values)
+          text += (text.empty() ? "" : ", ") + str(format("%.6g") % value);
+        return text;
+      };
+      for (const NullSpaceReport::Resultants &part : report.out_of_balance)
+        std::cout << "The load of the " << part.part << " is out of balance by "
+                  << (part.moment.empty()
+                          ? numbers(part.force) + ", taken out by a uniform sink"
+                          : "a force (" + numbers(part.force) + ") and a moment (" + numbers(part.moment) +
+                                ") about the origin, taken out by the inertia of a uniform density")
+                  << std::endl;
+    }
+
     void print_cycle(const CycleReport &cycle, const std::size_t number)
     {
       std::cout << "Cycle " << number << ": " << cycle.n_cells << " cells, ";
@@ -190,6 +209,8 @@ namespace PatchFEM
                             "%.2g of the load") %
                          null_space->dimension % null_space->removed_load
                   << std::endl;
+      if (cycle.path.null_space)
+        print_imbalance(*cycle.path.null_space);
       if (!cycle.path.inside_ranks.empty())
         std::cout << format("Each of %d ranks has %s of its own rows alone") %
                          (cycle.path.sharing ? cycle.path.sharing->groups.size() : cycle.path.ranks.size()) %

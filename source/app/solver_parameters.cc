@@ -69,8 +69,8 @@ namespace PatchFEM
     prm.declare_entry(
         "Null space", "refuse", Patterns::Selection("refuse|project"),
         "Of a singular problem, such as one with natural boundary conditions alone or a body that nothing holds: "
-        "refuse ends with an error that names the motion; project takes from the loads what has no solution, and of "
-        "all solutions finds the one that is orthogonal to the motion in L2.");
+        "refuse ends with an error that names the motion; project takes what is out of balance out of the loads, "
+        "as a uniform sink or as inertia, and of all solutions finds the one that is orthogonal to the motion in L2.");
 
     prm.add_parameter(
         "Check", check,

@@ -150,6 +150,31 @@ TEST_P(NullSpaceTest, ProjectsLongVectors)
     EXPECT_LT(std::abs(product(v, result)), 1e-11 * norm(v));
 }
 
+TEST_P(NullSpaceTest, BalancesByTheLoadsItIsGiven)
+{
+  // A constant, of nodes that weigh 1, 2 and 3: a load of 12 is out of balance by 2 in each unit of weight.
+  const auto with_loads = [&](const std::vector<double> &load) {
+    std::vector<Vector<double>> basis, loads;
+    basis.emplace_back(backend(), std::vector<double>{1, 1, 1});
+    loads.emplace_back(backend(), load);
+    return NullSpace<double>(std::move(basis), std::move(loads));
+  };
+  const NullSpace<double> space = with_loads({1, 2, 3});
+  Vector<double>          b(backend(), std::vector<double>{12, 0, 0});
+  EXPECT_NEAR(space.balance(b)[0], 2., 1e-14);
+  EXPECT_LT(cases::difference(b.copy_to_host(), {10, -4, -6}), 1e-13);
+  EXPECT_NEAR(space.balance(b)[0], 0., 1e-14);
+  EXPECT_LT(cases::difference(b.copy_to_host(), {10, -4, -6}), 1e-13);
+
+  // Without loads all nodes weigh the same.
+  b.copy_from_host({12, 0, 0});
+  EXPECT_TRUE(NullSpace<double>(backend(), {{1, 1, 1}}).balance(b).empty());
+  EXPECT_LT(cases::difference(b.copy_to_host(), {8, -4, -4}), 1e-13);
+
+  EXPECT_THROW(NullSpace<double>({}, std::vector<Vector<double>>(1)), Error);
+  EXPECT_LT(cases::difference(solve_dense({{0, 2}, {4, 1}}, {6, 11}), {2, 3}), 1e-15);
+}
+
 TEST_P(NullSpaceTest, IsCheckedAgainstTheMatrix)
 {
   const FreeLattice                 lattice(3, 1);

@@ -25,7 +25,7 @@ namespace PatchFEM
 
     /**
      * Solves A x = b from the guess @p x, which may be empty for 0. What @p make_null_space gives, which may be empty,
-     * is taken out of @p b and of the solution; @p make_near_null_space is called for multigrid alone. Fills what @p
+     * is taken out of @p b, by NullSpace::balance(), and of the solution; @p make_near_null_space is called for multigrid alone. Fills what @p
      * report says of matrix, preconditioner and solution, with the seconds of both stages. Throws Error if the
      * preconditioner cannot be made or the iteration ends without a solution.
      */

@@ -65,6 +65,15 @@ namespace PatchFEM
     /// Motions without energy that are to be projected away, [mode][locally owned unknown]. At unknowns that are not
     /// constrained they are a basis of the null space of the matrix, which has 0 at the others.
     std::vector<std::vector<double>> free_modes;
+
+    /// What a mode would take to be accelerated, a body load equal to it: the part of the mesh that moves, its values at
+    /// locally owned unknowns with constraints resolved, and its resultants, the moment about the origin.
+    struct Inertia
+    {
+      std::string         part;
+      std::vector<double> load, force, moment;
+    };
+    std::vector<Inertia> inertia; ///< [mode]
   };
 
   /** Seconds by stage; a stage that a path does not have stays empty. */
@@ -112,8 +121,17 @@ namespace PatchFEM
   /** What was projected away of a singular system. */
   struct NullSpaceReport
   {
-    unsigned int dimension    = 0;
-    double       removed_load = 0.; ///< |b - P b| / |b|, which vanishes if the loads are in equilibrium
+    unsigned int        dimension    = 0;
+    double              removed_load = 0.; ///< of |b|, by mass; it vanishes if the loads are in equilibrium
+    std::vector<double> amounts      = {}; ///< of each Discretisation::Inertia that is in it
+
+    /// Resultants of what was removed, the moment about the origin; that of a scalar is one number without a moment.
+    struct Resultants
+    {
+      std::string         part;
+      std::vector<double> force, moment;
+    };
+    std::vector<Resultants> out_of_balance = {}; ///< by part of the mesh
   };
 
   /** How well a system with the same matrix and a known solution x was solved, b = A x (P1, chapter 5). */
@@ -279,17 +297,17 @@ namespace PatchFEM
     return 0.5 * (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]);
   }
 
-  /** b = P b; one that is rounding beside what was removed becomes 0. Returns |b - P b| / |b|. */
-  template <typename VectorType, typename Project>
-  double project_load(VectorType &b, const Project &project)
+  /** Takes what is out of balance out of b by @p take_out, which returns amounts; if rounding is left, b becomes 0. */
+  template <typename VectorType, typename Balance>
+  NullSpaceReport balance_by(VectorType &b, const unsigned int dimension, const Balance &take_out)
   {
     using Number = typename VectorType::value_type;
-    VectorType   removed(b);
-    const double before = b.l2_norm();
-    project(b);
+    VectorType          removed(b);
+    const double        before  = b.l2_norm();
+    std::vector<double> amounts = take_out(b);
     removed.add(Number(-1), b);
     if (b.l2_norm() <= 100. * std::numeric_limits<Number>::epsilon() * before)
       b = Number(0);
-    return before > 0. ? removed.l2_norm() / before : 0.;
+    return {dimension, before > 0. ? removed.l2_norm() / before : 0., std::move(amounts)};
   }
 } // namespace PatchFEM

@@ -42,6 +42,14 @@ namespace PatchFEM
                                          const dealii::AffineConstraints<double>    &essential_lines,
                                          const std::set<dealii::types::boundary_id> &essential_ids);
 
+  /** Fills `inertia` of @p discretisation, whose free modes and parts of these are known. */
+  template <int dim>
+  void find_inertia(Discretisation<dim> &discretisation);
+
+  /** Fills `out_of_balance` of @p report from its amounts; parts whose load is in balance are left away. */
+  template <int dim>
+  void describe_imbalance(const Discretisation<dim> &discretisation, NullSpaceReport &report);
+
   /**
    * Subtracts the combination of the free modes of @p discretisation that makes @p solution orthogonal to them in L2:
    * of all solutions of a singular problem the one that does not depend on the mesh.

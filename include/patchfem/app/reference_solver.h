@@ -5,6 +5,7 @@
 #include <patchfem/app/powers_of_two.h>
 #include <patchfem/base/backend.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/lac/solver/null_space.h>
 
 #include <deal.II/lac/precondition.h>
 #include <deal.II/lac/solver_cg.h>
@@ -120,7 +121,6 @@ namespace PatchFEM
       return dealii::Utilities::MPI::max(most, communicator);
     }
 
-    /** Both backward errors of x, for a report: they cost some twelve products, no part of a solution's time. */
     /** |D^-1 r| / (|x| + |D^-1 b|), D the diagonal, which does not depend on how rows are scaled. */
     template <typename Matrix, typename VectorType>
     double row_residual(const Matrix &matrix, const VectorType &x, const VectorType &b, const VectorType &r)
@@ -138,6 +138,7 @@ namespace PatchFEM
       return size > 0. ? std::sqrt(squares[0]) / size : 0.;
     }
 
+    /** Both backward errors of x, for a report: they cost some twelve products, no part of a solution's time. */
     template <typename Matrix, typename VectorType>
     BackwardError backward_error(const Matrix &matrix, const VectorType &x, const VectorType &b)
     {
@@ -177,10 +178,10 @@ namespace PatchFEM
       double       goal = target, least = std::numeric_limits<double>::infinity(); // of the larger residual
       VectorType   best(x), r(b);
 
-      const auto fail = [&](const std::string &how, const std::string &remedy) {
       constexpr double rounding_of_rows = 32. * std::numeric_limits<double>::epsilon();
       report.relative_residual          = least; // until there is one
 
+      const auto fail = [&](const std::string &how, const std::string &remedy) {
         throw Error("The conjugate gradient method with ", library, " ", how, " ", report.n_iterations,
                     " iterations; the relative residual is ", report.relative_residual, ". ", remedy);
       };
@@ -280,6 +281,7 @@ namespace PatchFEM
      *
      * @param x Of the right size.
      * @param basis An orthonormal one of the null space, which is taken out of @p rhs; empty for a regular matrix.
+     * @param inertia The loads by which it is taken out, see NullSpace::balance(); empty for none.
      * @param make_preconditioner Makes a pointer to one of the matrix, or null for none.
      */
     template <typename Matrix, typename VectorType, typename MakePreconditioner>
@@ -288,12 +290,14 @@ namespace PatchFEM
                       VectorType                    &x,
                       VectorType                    &rhs,
                       const std::vector<VectorType> &basis,
+                      const std::vector<VectorType> &inertia,
                       const SolverParameters        &parameters,
                       Progress                      &progress,
                       const MakePreconditioner      &make_preconditioner,
                       PathReport                    &report)
     {
       const MPI_Comm communicator = rhs.get_mpi_communicator();
+      const double   norm_before  = rhs.linfty_norm();
       const int      exponent     = remove_units(matrix, rhs);
 
       decltype(make_preconditioner(matrix)) preconditioner;
@@ -303,7 +307,16 @@ namespace PatchFEM
       const Projection<VectorType, std::decay_t<decltype(*preconditioner)>> projection{basis, preconditioner.get()};
       const auto project = [&](VectorType &vector) { projection.project(vector); };
       if (!basis.empty())
-        report.null_space = NullSpaceReport{static_cast<unsigned int>(basis.size()), project_load(rhs, project)};
+      {
+        const int of_rhs  = binary_exponent(norm_before);
+        report.null_space = balance_by(rhs, basis.size(), [&](VectorType &b) {
+          std::vector<double> amounts = balance_load(b, basis, inertia);
+          project(b);
+          for (double &amount : amounts)
+            amount = std::ldexp(amount, of_rhs); // in the units of before
+          return amounts;
+        });
+      }
 
       report.seconds.solve = timed(communicator, progress, "solve (" + library + ")", [&] {
         const auto run_cg = [&](const auto &applied) {

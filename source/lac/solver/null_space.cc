@@ -3,11 +3,39 @@
 
 #include <patchfem/kernels/reduction.h>
 
+#include <cmath>
 #include <sstream>
 #include <type_traits>
 
 namespace PatchFEM
 {
+  std::vector<double> solve_dense(std::vector<std::vector<double>> A, std::vector<double> b)
+  {
+    const std::size_t n = b.size();
+    for (std::size_t k = 0; k < n; ++k)
+    {
+      std::size_t pivot = k;
+      for (std::size_t i = k + 1; i < n; ++i)
+        pivot = std::abs(A[i][k]) > std::abs(A[pivot][k]) ? i : pivot;
+      std::swap(A[k], A[pivot]);
+      std::swap(b[k], b[pivot]);
+      for (std::size_t i = k + 1; i < n; ++i)
+      {
+        const double factor = A[i][k] / A[k][k];
+        for (std::size_t j = k; j < n; ++j)
+          A[i][j] -= factor * A[k][j];
+        b[i] -= factor * b[k];
+      }
+    }
+    for (std::size_t k = n; k-- > 0;)
+    {
+      for (std::size_t j = k + 1; j < n; ++j)
+        b[k] -= A[k][j] * b[j];
+      b[k] /= A[k][k];
+    }
+    return b;
+  }
+
   namespace
   {
     std::vector<Vector<double>> on_backend(const Backend &backend, const std::vector<std::vector<double>> &vectors)
@@ -25,8 +53,10 @@ namespace PatchFEM
   {}
 
   template <typename Number>
-  NullSpace<Number>::NullSpace(std::vector<Vector<double>> &&vectors)
+  NullSpace<Number>::NullSpace(std::vector<Vector<double>> &&vectors, std::vector<Vector<double>> &&inertia)
   {
+    require(inertia.empty() || inertia.size() == vectors.size(), "A null space of ", vectors.size(),
+            " vectors was given the loads of ", inertia.size(), ".");
     if (vectors.empty())
       return;
     const Backend backend = vectors[0].backend();
@@ -47,16 +77,18 @@ namespace PatchFEM
       v *= 1. / after;
       orthonormal.push_back(std::move(v));
     }
-    for (Vector<double> &v : orthonormal)
-    {
-      if constexpr (std::is_same_v<Number, double>)
-        basis.push_back(std::move(v));
-      else
-      {
-        basis.emplace_back(backend);
-        basis.back().copy_from(v);
-      }
-    }
+    const auto keep = [&](std::vector<Vector<double>> &from, std::vector<Vector<Number>> &to) {
+      for (Vector<double> &v : from)
+        if constexpr (std::is_same_v<Number, double>)
+          to.push_back(std::move(v));
+        else
+        {
+          to.emplace_back(backend);
+          to.back().copy_from(v);
+        }
+    };
+    keep(orthonormal, basis);
+    keep(inertia, loads);
   }
 
   template <typename Number>
@@ -64,6 +96,14 @@ namespace PatchFEM
   {
     for (const Vector<Number> &v : basis)
       choose(v.backend(), [&](auto where) { solver::remove_component(where, v, sums, x); });
+  }
+
+  template <typename Number>
+  std::vector<double> NullSpace<Number>::balance(Vector<Number> &b) const
+  {
+    std::vector<double> c = balance_load(b, basis, loads);
+    project(b);
+    return c;
   }
 
   template <typename Number>
@@ -95,8 +135,9 @@ namespace PatchFEM
   std::size_t NullSpace<Number>::memory_consumption() const
   {
     std::size_t result = sums.memory_consumption();
-    for (const Vector<Number> &v : basis)
-      result += v.memory_consumption();
+    for (const auto *vectors : {&basis, &loads})
+      for (const Vector<Number> &v : *vectors)
+        result += v.memory_consumption();
     return result;
   }
 
