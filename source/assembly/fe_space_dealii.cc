@@ -5,7 +5,10 @@
 
 #include <deal.II/lac/vector.h>
 
+#include <boost/functional/hash.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -86,11 +89,53 @@ namespace PatchFEM
   template <int dim>
   struct FESpace<dim>::Source
   {
-    const dealii::Triangulation<dim>  *triangulation;
-    bool                               mesh_changed = false;
-    boost::signals2::scoped_connection connection;
-    std::optional<DoFNumbering>        numbering; ///< made when it is first asked for, as is what follows
-    std::vector<unsigned int>          owned_dofs;
+    explicit Source(const dealii::DoFHandler<dim> &dof_handler)
+        : handler(dof_handler),
+          connection(handler.get_triangulation().signals.any_change.connect([this] { mesh_changed = true; }))
+    {
+      handler.subscribe(&handler_lives);
+      for (const auto &cell : handler.active_cell_iterators())
+        if (cell->is_locally_owned())
+          sample.emplace_back(cell->level(), cell->index());
+      const std::size_t n = sample.size(), stride = (n + most_cells - 1) / most_cells;
+      for (std::size_t i = 0; stride > 1 && i * stride < n; ++i)
+        sample[i] = sample[i * stride];
+      sample.resize(stride > 1 ? (n + stride - 1) / stride : n);
+      known = digests();
+    }
+    ~Source()
+    {
+      if (handler_lives)
+        handler.unsubscribe(&handler_lives);
+    }
+
+    /** Of indices of unknowns and of material ids in the sample. */
+    std::pair<std::size_t, std::size_t> digests() const
+    {
+      std::pair<std::size_t, std::size_t>          result{0, 0};
+      std::vector<dealii::types::global_dof_index> indices;
+      for (const auto &place : sample)
+      {
+        const typename dealii::DoFHandler<dim>::active_cell_iterator cell(&handler.get_triangulation(), place.first,
+                                                                          place.second, &handler);
+        indices.resize(cell->get_fe().n_dofs_per_cell());
+        cell->get_dof_indices(indices);
+        boost::hash_range(result.first, indices.begin(), indices.end());
+        boost::hash_combine(result.second, cell->material_id());
+      }
+      return result;
+    }
+
+    static constexpr std::size_t most_cells = 4096;
+
+    const dealii::DoFHandler<dim>      &handler;
+    std::atomic<bool>                   handler_lives{true};
+    bool                                mesh_changed = false;
+    boost::signals2::scoped_connection  connection;
+    std::vector<std::pair<int, int>>    sample; ///< level and index of cells
+    std::pair<std::size_t, std::size_t> known;
+    std::optional<DoFNumbering>         numbering; ///< made when it is first asked for, as is what follows
+    std::vector<unsigned int>           owned_dofs;
   };
 
   template <int dim>
@@ -103,23 +148,25 @@ namespace PatchFEM
   {
     static_cast<Space &>(*this) =
         Space(backend, extract_element_tables(mapping, dof_handler, constraints, extraction), order);
-    source                = std::make_shared<Source>();
-    source->triangulation = &dof_handler.get_triangulation();
-    source->connection =
-        dof_handler.get_triangulation().signals.any_change.connect([s = source.get()] { s->mesh_changed = true; });
+    source = std::make_shared<Source>(dof_handler);
   }
 
   template <int dim>
-  void FESpace<dim>::check_mesh() const
+  void FESpace<dim>::check_source() const
   {
     require(source != nullptr, "A space was used before it was made.");
     require(!source->mesh_changed, "The mesh has changed since the space was made of it; call FESpace::reinit().");
+    const auto now = source->handler_lives ? source->digests() : source->known;
+    require(now.first == source->known.first, "The unknowns were numbered anew since the space was made of them; call "
+                                              "DoFRenumbering before FESpace::reinit().");
+    require(now.second == source->known.second, "Material ids have changed since the space was made of them; call "
+                                                "set_material_id() before FESpace::reinit().");
   }
 
   template <int dim>
   const DoFNumbering &FESpace<dim>::numbering() const
   {
-    check_mesh();
+    check_source();
     require(!this->tables().ranks.several(),
             "A space of several ranks has no numbering of all unknowns; copy to a vector of all ranks.");
     if (!source->numbering)
@@ -130,7 +177,7 @@ namespace PatchFEM
   template <int dim>
   const std::vector<unsigned int> &FESpace<dim>::owned_dofs() const
   {
-    check_mesh();
+    check_source();
     const ElementTables       &tables = this->tables();
     std::vector<unsigned int> &dofs   = source->owned_dofs;
     const std::size_t          n      = std::size_t(tables.n_owned_nodes()) * tables.n_components;
@@ -169,7 +216,7 @@ namespace PatchFEM
   template <int dim>
   CoefficientField FESpace<dim>::evaluate(const dealii::Function<dim> &function) const
   {
-    check_mesh();
+    check_source();
     return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components),
                                                   evaluate_at_quadrature_points(function, this->tables()));
   }
@@ -227,7 +274,7 @@ namespace PatchFEM
     std::vector<int>                 next(batches.size(), 0); // cells of a batch are in deal.II's order
     std::int64_t                     n_values = 0;
     const auto                       evaluate = [&] {
-      for (const auto &cell : source->triangulation->active_cell_iterators())
+      for (const auto &cell : source->handler.get_triangulation().active_cell_iterators())
         for (std::size_t b = 0; b < batches.size(); ++b)
           if (next[b] < (ranks.several() ? ranks.n_own_cells[b] : batches[b].n_cells) &&
               batches[b].active_index[next[b]] == static_cast<int>(cell->active_cell_index()))
@@ -253,7 +300,7 @@ namespace PatchFEM
   template <int dim>
   void FESpace<dim>::update_inhomogeneities(const dealii::AffineConstraints<double> &constraints)
   {
-    check_mesh();
+    check_source();
     const ConstraintTable &lines   = this->tables().constraints;
     const RankTables      &ranks   = this->tables().ranks;
     const std::int64_t     n_owned = std::int64_t(this->tables().n_owned_nodes()) * this->tables().n_components;

@@ -80,10 +80,10 @@ patchfem_run_case(motions.slip.2_ranks ${slip} RANKS 2 SET "Backend=host" ERROR 
 patchfem_run_case(motions.slip.cylinder ${slip} SET "Dimension=3" "Mesh/File=cylinder.msh" "Loads/Body force=-y| x| 0"
                   ERROR "nothing holds rotation about z of the mesh but normals")
 patchfem_run_case(motions.slip.caution ${slip} SET "Mesh/File=nearly_circle.msh" ${quiet}
-                  CONTAINS "report.json:.caution.: .nothing holds rotation of the mesh but conditions at an angle of 0.000589")
+                  CONTAINS "report.json:nothing holds rotation of the mesh but conditions at an angle of 0.000589")
 # Ordinary ones are silent: an ellipse, a sector of a ring between planes of symmetry, a ring that one face holds, bodies.
 function(patchfem_silent name application file)
-  patchfem_run_case(motions.silent.${name} ${application} ${file} SET ${ARGN} ${quiet} CONTAINS "report.json:.caution.: null")
+  patchfem_run_case(motions.silent.${name} ${application} ${file} SET ${ARGN} ${quiet} CONTAINS "report.json:.cautions.: ..,")
 endfunction()
 patchfem_silent(ellipse ${slip} "Mesh/File=ellipse.msh")
 patchfem_silent(sector ${slip} "Mesh/File=sector.msh")

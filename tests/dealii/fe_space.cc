@@ -15,6 +15,8 @@
 #include <deal.II/numerics/vector_tools.h>
 #include <patchfem/patchfem.h>
 
+#include <numeric>
+
 using namespace PatchFEM;
 
 namespace
@@ -333,7 +335,20 @@ TEST(FESpaceErrors, NameTheirCause)
   space.release_sparsity_columns();
   expect_error([&] { space.initialize_matrix(matrix); }, "given back");
 
+  // Other materials, other numbers, another mesh; the first two may be taken back.
   space.initialize_dof_vector(x);
+  const auto cell = problem.triangulation.begin_active();
+  cell->set_material_id(7);
+  expect_error([&] { space.copy_to(x, solution); }, "Material ids have changed");
+  cell->set_material_id(0);
+  space.copy_to(x, solution);
+  std::vector<dealii::types::global_dof_index> numbers(problem.dof_handler.n_dofs());
+  std::iota(numbers.rbegin(), numbers.rend(), 0);
+  problem.dof_handler.renumber_dofs(numbers);
+  expect_error([&] { space.copy_to(x, solution); }, "numbered anew");
+  expect_error([&] { space.evaluate(dealii::Functions::ZeroFunction<2>(2)); }, "numbered anew");
+  problem.dof_handler.renumber_dofs(numbers);
+  space.copy_to(x, solution);
   problem.triangulation.refine_global(1);
   expect_error([&] { space.copy_to(x, solution); }, "call FESpace::reinit()");
   expect_error([&] { space.update_inhomogeneities(problem.constraints); }, "call FESpace::reinit()");

@@ -45,9 +45,13 @@ namespace PatchFEM
     }
 
     /**
-     * Reads the discretisation, once per mesh and numbering: DoFRenumbering and distribute_dofs() ask for another one
-     * as a new mesh does, which alone is noticed. @p constraints must be closed. What it made before stays with those
-     * who share it. Throws Error for what is not supported, see extract_element_tables().
+     * Reads the discretisation, once per mesh, numbering and materials: after refinement, DoFRenumbering,
+     * distribute_dofs() and set_material_id() it has to be called again. The functions below throw Error where they
+     * notice that it was not: after refinement always, of the others by indices and materials of up to 4096 cells. @p
+     * constraints must be closed. New boundary values, which alone need no other space, are not noticed before
+     * update_inhomogeneities(). @p dof_handler should outlive the space, as for objects of deal.II that use it. What it
+     * made before stays with those who share it. Throws Error for what is not supported, see
+     * extract_element_tables().
      */
     void reinit(const Backend                           &backend,
                 const dealii::Mapping<dim>              &mapping,
@@ -135,13 +139,17 @@ namespace PatchFEM
         const std::function<std::vector<double>(const typename dealii::Triangulation<dim>::active_cell_iterator &)>
             &function) const;
 
-    /** New boundary values at the price of a vector: @p constraints must be closed and else those of the space. */
+    /**
+     * New boundary values at the price of a vector: @p constraints must be closed and else those of the space. To be called
+     * whenever they change, as in each time step: until then right-hand sides, constraints().distribute() and Newton's
+     * residuals have those of before.
+     */
     void update_inhomogeneities(const dealii::AffineConstraints<double> &constraints);
 
   private:
     struct Source;
 
-    void check_mesh() const;
+    void check_source() const;
     void check_coupling(const HostCSR<double> &matrix) const;
 
     std::shared_ptr<Source> source;
