@@ -4,6 +4,7 @@
 #include "laws.h"
 
 #include <patchfem/assembly/assembler.h>
+#include <patchfem/assembly/field_summary.h>
 
 #include <omp.h>
 
@@ -414,4 +415,48 @@ TEST(QuadratureFieldErrors, NameTheirCause)
   expect_error([&] { integrate(other, none, field.components(0, 3), rhs); }, "of another space");
   expect_error([&] { assembler.set_coefficients(field); }, "weak form needs 1 values, not 7");
   expect_error([&] { assembler.set_body_load(field); }, "body load needs 1 values, not 7");
+}
+
+/** Integrals of u are the sums of int u phi_i; extremes and their places those of all points; two batches, many lanes. */
+TEST_P(QuadratureFieldTest, IntegralsAndExtremes)
+{
+  for (const int n : {2, 12}) // fewer and more cells than lanes of a group
+  {
+    ElementTables tables = two_batches(3, n);
+    for (CellTable &batch : tables.batches)
+      for (int cell = 0; cell < batch.n_cells; ++cell)
+        batch.material_ids[cell] = cell % 3;
+    const Space               space(backend(), tables);
+    const std::vector<double> u = some_values(std::int64_t(tables.n_nodes) * 3);
+    const Expected            expected(tables, u);
+    const auto                vector    = vector_of<double>(space, u);
+    const auto                integrals = integrate_fields<Probe<3, 3>>(space, vector);
+    std::vector<double>       by_component(3), of_materials(integrals.size());
+    for (std::size_t i = 0; i < expected.rhs.size(); ++i)
+      by_component[i % 3] += expected.rhs[i];
+    expect_near({integrals.begin(), integrals.begin() + 3}, by_component, 1e-12);
+    for (const int material : {0, 1, 2, 3}) // the last one has no cells
+    {
+      const auto part = integrate_fields<Probe<3, 3>>(space, vector, {}, material);
+      for (std::size_t k = 0; k < part.size(); ++k)
+        of_materials[k] += part[k];
+    }
+    expect_near(of_materials, integrals, 1e-12);
+
+    const FieldExtremes extremes = field_extremes<Probe<3, 3>>(space, vector);
+    for (std::size_t k = 0; k < integrals.size(); ++k)
+      for (const double sign : {-1., 1.})
+      {
+        const double *best = nullptr;
+        for (const auto &of_batch : expected.probes)
+          for (std::size_t i = 0; i < of_batch.size(); i += integrals.size())
+            if (best == nullptr || sign * of_batch[i + k] > sign * best[k])
+              best = &of_batch[i];
+        const FieldExtreme &found = (sign < 0. ? extremes.least : extremes.most)[k];
+        EXPECT_NEAR(found.value, best[k], 1e-12 * std::abs(best[k]) + 1e-13);
+        if (k < 3) // gradients and positions are as large at several points
+          for (int d = 0; d < 3; ++d)
+            EXPECT_NEAR(found.place[d], best[integrals.size() - 3 + d], 1e-13);
+      }
+  }
 }

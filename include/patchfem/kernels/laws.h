@@ -27,7 +27,8 @@
  *     }
  *   };
  * @endcode
- * See QuadratureField for what becomes of the values.
+ * See QuadratureField, integrate_fields() and field_extremes() for what becomes of the values. A law that says
+ * `static constexpr bool needs_mean_gradient = true` is given the mean of the gradient on the cell as well.
  */
 namespace PatchFEM
 {
@@ -38,7 +39,14 @@ namespace PatchFEM
     SmallVector<n_comp, Number> value;
     SmallVector<dim, Number>    gradient[n_comp]; ///< of each component, in real coordinates
     SmallVector<dim, Number>    position;
+    SmallVector<dim, Number>    mean_gradient[n_comp]; ///< over the cell, only for laws that need it
   };
+
+  /** Whether a law says so. */
+  template <typename Law, typename = void>
+  constexpr bool needs_mean_gradient = false;
+  template <typename Law>
+  constexpr bool needs_mean_gradient<Law, decltype(void(Law::needs_mean_gradient))> = Law::needs_mean_gradient;
 
   /** What a law reads and writes. */
   template <typename Number>
@@ -51,6 +59,27 @@ namespace PatchFEM
     int                     stride;
   };
 
+  /**
+   * Sums and extreme values of a law over cells. Lanes take them in turn, 32 neighbouring ones in 32 lanes, and each
+   * lane goes through its own in their order, so that results do not depend on threads.
+   */
+  struct LawReduction
+  {
+    BatchesView             batches; ///< with the points of evaluation in place of those of quadrature
+    ReferenceView           rules[BatchesView::max_batches]; ///< those of quadrature, for means
+    const double           *u;                               ///< [node][component]
+    CoefficientView<double> parameters;                      ///< at the points of evaluation
+    int                     n_own[BatchesView::max_batches]; ///< of the cells of the tables, others do not count
+    int                     material;                        ///< position among the materials, -1 for all
+    int                     n_lanes, cells_per_lane;
+
+    double       *sums;               ///< [value][lane], weighted as integrals; or null
+    double       *least, *most;       ///< [value][lane]; null where there are sums
+    std::int64_t *least_at, *most_at; ///< [value][lane], cell * max_points + point
+
+    static constexpr int max_points = 1024; ///< in a cell, where extremes are asked for
+  };
+
   namespace kernels
   {
     // An undefined symbol names what has to be called in CMakeLists.txt.
@@ -59,6 +88,10 @@ namespace PatchFEM
       /** @p Law at every quadrature point of every cell. A point's parameters may lie among the values it writes. */
       template <typename Law, typename Number, typename Where>
       void evaluate_law(const Where &where, const LawArguments<Number> &arguments);
+
+      /** Sums or extremes of @p Law in each lane. */
+      template <typename Law, typename Where>
+      void reduce_law(const Where &where, const LawReduction &arguments);
     } // namespace needs_patchfem_add_law
   }   // namespace kernels
 } // namespace PatchFEM
