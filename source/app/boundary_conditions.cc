@@ -260,18 +260,7 @@ namespace PatchFEM
                                                   const dealii::DoFHandler<dim>     &dof_handler,
                                                   dealii::AffineConstraints<double> &constraints) const
   {
-    using Iterator = typename dealii::DoFHandler<dim>::cell_iterator;
-    std::vector<dealii::GridTools::PeriodicFacePair<Iterator>> pairs;
-    for (const PeriodicFaces &faces : periodic_faces)
-    {
-      const auto cell = [&](const int index) {
-        return Iterator(&dof_handler.get_triangulation(), 0, index, &dof_handler);
-      };
-      pairs.push_back(
-          {{cell(faces.cells[0]), cell(faces.cells[1])}, {faces.faces[0], faces.faces[1]}, faces.orientation, {}});
-    }
-    dealii::DoFTools::make_periodicity_constraints<dim, dim, double>(pairs, constraints);
-
+    make_periodicity_constraints(dof_handler, constraints);
     for (const boundary_id id : dirichlet.ids())
     {
       std::vector<bool>            mask(n_components, false);
@@ -288,6 +277,41 @@ namespace PatchFEM
 
     if (!no_normal_flux_ids.empty())
       dealii::VectorTools::compute_no_normal_flux_constraints(dof_handler, 0, no_normal_flux_ids, constraints, mapping);
+  }
+
+  template <int dim>
+  void EssentialConditions<dim>::make_periodicity_constraints(const dealii::DoFHandler<dim>     &dof_handler,
+                                                              dealii::AffineConstraints<double> &constraints) const
+  {
+    using Iterator = typename dealii::DoFHandler<dim>::cell_iterator;
+    std::vector<dealii::GridTools::PeriodicFacePair<Iterator>> pairs;
+    for (const PeriodicFaces &faces : periodic_faces)
+    {
+      const auto cell = [&](const int index) {
+        return Iterator(&dof_handler.get_triangulation(), 0, index, &dof_handler);
+      };
+      pairs.push_back({{cell(faces.cells[0]), cell(faces.cells[1])},
+                       {faces.faces[0], faces.faces[1]},
+                       faces.orientation,
+                       dealii::FullMatrix<double>()});
+    }
+    dealii::DoFTools::make_periodicity_constraints<dim, dim, double>(pairs, constraints);
+  }
+
+  template <int dim>
+  std::map<boundary_id, dealii::ComponentMask> EssentialConditions<dim>::held() const
+  {
+    std::map<boundary_id, dealii::ComponentMask> result;
+    for (const boundary_id id : dirichlet.ids())
+    {
+      std::vector<bool> mask(n_components);
+      for (unsigned int c = 0; c < n_components; ++c)
+        mask[c] = dirichlet.formula(id, c) != nullptr;
+      result[id] = dealii::ComponentMask(mask);
+    }
+    for (const boundary_id id : no_normal_flux_ids)
+      result[id] = dealii::ComponentMask(std::vector<bool>(n_components, true));
+    return result;
   }
 
   template <int dim>

@@ -6,6 +6,7 @@
 #include <deal.II/base/auto_derivative_function.h>
 #include <deal.II/base/parameter_handler.h>
 #include <deal.II/dofs/dof_handler.h>
+#include <deal.II/fe/component_mask.h>
 #include <deal.II/fe/fe_values.h>
 #include <deal.II/fe/mapping.h>
 #include <deal.II/lac/affine_constraints.h>
@@ -136,6 +137,13 @@ namespace PatchFEM
     void make_constraints(const dealii::Mapping<dim>        &mapping,
                           const dealii::DoFHandler<dim>     &dof_handler,
                           dealii::AffineConstraints<double> &constraints) const;
+
+    /** Its part that makes the solution periodic, which holds nothing. */
+    void make_periodicity_constraints(const dealii::DoFHandler<dim>     &dof_handler,
+                                      dealii::AffineConstraints<double> &constraints) const;
+
+    /** The components that are given on each part of the boundary where some are. */
+    std::map<dealii::types::boundary_id, dealii::ComponentMask> held() const;
 
     /** Ids on which an unknown may be constrained. */
     std::set<dealii::types::boundary_id> ids() const;

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/reactions.h>
+#include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/geometry.h>
+
+#include <deal.II/base/mpi.h>
+
+#include <algorithm>
+#include <array>
+
+namespace PatchFEM
+{
+  using dealii::types::boundary_id;
+  using SolutionVector = dealii::LinearAlgebra::distributed::Vector<double>;
+
+  void Resultant::add(const double *const f, const double *const x)
+  {
+    for (std::size_t c = 0; c < force.size(); ++c)
+      force[c] += f[c];
+    if (moment.size() == 1)
+      moment[0] += x[0] * f[1] - x[1] * f[0];
+    if (moment.size() == 3)
+      for (int k = 0; k < 3; ++k)
+        moment[k] += x[(k + 1) % 3] * f[(k + 2) % 3] - x[(k + 2) % 3] * f[(k + 1) % 3];
+  }
+
+  Resultant &Resultant::operator+=(const Resultant &other)
+  {
+    for (std::size_t c = 0; c < force.size(); ++c)
+      force[c] += other.force[c];
+    for (std::size_t k = 0; k < moment.size(); ++k)
+      moment[k] += other.moment[k];
+    return *this;
+  }
+
+  bool Resultant::is_there() const
+  {
+    const auto differs = [](const double x) { return x != 0.; };
+    return std::any_of(force.begin(), force.end(), differs) || std::any_of(moment.begin(), moment.end(), differs);
+  }
+
+  std::vector<std::pair<std::string, double *>> Resultant::numbers()
+  {
+    if (force.size() == 1)
+      return {{"flow", &force[0]}};
+    std::vector<std::pair<std::string, double *>> result;
+    for (std::size_t c = 0; c < force.size(); ++c)
+      result.emplace_back(std::string("force_") + "xyz"[c], &force[c]);
+    for (std::size_t k = 0; k < moment.size(); ++k)
+      result.emplace_back(std::string("moment_") + "xyz"[moment.size() == 1 ? 2 : k], &moment[k]);
+    return result;
+  }
+
+  template <int dim>
+  std::vector<double> PointwiseEquation<dim>::values_at(const dealii::Point<dim>                  &point,
+                                                        const dealii::Point<dim>                  &center,
+                                                        const dealii::types::material_id           material,
+                                                        const dealii::Vector<double>              &u,
+                                                        const std::vector<dealii::Tensor<1, dim>> &gradients,
+                                                        const std::vector<double>                 &mean_gradient) const
+  {
+    std::vector<double> values(law.n_values), parameters(law.n_parameters), gradient;
+    for (const dealii::Tensor<1, dim> &of_component : gradients)
+      gradient.insert(gradient.end(), of_component.begin_raw(), of_component.end_raw());
+    coefficients(dealii::Point<dim>(point + inside_of_cell * (center - point)), material, parameters.data());
+    law.evaluate({u.begin(), gradient.data(), mean_gradient.data(), parameters.data()}, values.data());
+    return values;
+  }
+
+  namespace
+  {
+    /** Cells and faces of this rank alone. */
+    int n_own_cells(const ElementTables &tables, const std::size_t b)
+    {
+      return tables.ranks.several() ? tables.ranks.n_own_cells[b] : tables.batches[b].n_cells;
+    }
+    std::size_t n_own_faces(const ElementTables &tables)
+    {
+      return tables.ranks.several() ? tables.ranks.n_own_faces : tables.faces.size();
+    }
+
+    template <typename Map>
+    void sum_over_ranks(const ElementTables &tables, Map &resultants)
+    {
+      if (!tables.ranks.several())
+        return;
+      std::vector<double *> numbers;
+      for (auto &item : resultants)
+        for (const auto &number : item.second.numbers())
+          numbers.push_back(number.second);
+      std::vector<double> values;
+      for (const double *number : numbers)
+        values.push_back(*number);
+      tables.ranks.communicator->sum(values.data(), static_cast<int>(values.size()));
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        *numbers[i] = values[i];
+    }
+
+    /** r = A u - f of single cells, from tables alone. */
+    template <int dim>
+    struct CellResidual
+    {
+      const ElementTables          &tables;
+      const PointwiseEquation<dim> &equation;
+      const unsigned int            n_comp = tables.n_components;
+
+      /** Adds the integrals over the volume of a cell. @p u and @p r are [shape][component]. */
+      void add_volume(const CellTable &batch, const int cell, const double *u, double *r) const
+      {
+        const ReferenceElement               &reference = batch.reference;
+        const int                             n_shape = reference.n_shape, n_q = reference.n_quadrature;
+        std::vector<SmallVector<dim, double>> gradients(std::size_t(n_q) * n_shape);
+        std::vector<double> weights(n_q), values(n_q * n_comp), grad_u(n_q * n_comp * dim), mean(n_comp * dim);
+        double              volume = 0.;
+        for (int q = 0; q < n_q; ++q)
+        {
+          const auto J =
+              jacobian<dim, double>(tables.points.data(), batch.points_of(cell), reference.n_geometry,
+                                    &reference.geometry_gradients[std::size_t(q) * reference.n_geometry * dim]);
+          const double det     = determinant(J);
+          const auto   inverse = PatchFEM::inverse(J, det);
+          weights[q]           = det * reference.weights[q];
+          volume += weights[q];
+          for (int s = 0; s < n_shape; ++s)
+          {
+            const auto g = real_gradient<dim, double>(inverse, &reference.shape_gradients[(q * n_shape + s) * dim]);
+            gradients[q * n_shape + s] = g;
+            for (unsigned int c = 0; c < n_comp; ++c)
+            {
+              values[q * n_comp + c] += reference.shape_values[q * n_shape + s] * u[s * n_comp + c];
+              for (int d = 0; d < dim; ++d)
+                grad_u[(q * n_comp + c) * dim + d] += g[d] * u[s * n_comp + c];
+            }
+          }
+          for (unsigned int k = 0; k < n_comp * dim; ++k)
+            mean[k] += weights[q] * grad_u[q * n_comp * dim + k];
+        }
+        for (double &entry : mean)
+          entry /= volume;
+
+        std::vector<double> points(n_q * dim), parameters(equation.law.n_parameters), of_law(equation.law.n_values),
+            flux(n_comp * dim), source(n_comp), load(n_comp, 0.);
+        cell_quadrature_points(tables, batch, cell, points.data());
+        for (int q = 0; q < n_q; ++q)
+        {
+          dealii::Point<dim> x;
+          for (int d = 0; d < dim; ++d)
+            x[d] = points[q * dim + d];
+          equation.coefficients(x, batch.material_ids[cell], parameters.data());
+          if (equation.body_load)
+            equation.body_load(x, batch.material_ids[cell], load.data());
+          equation.law.evaluate({&values[q * n_comp], &grad_u[q * n_comp * dim], mean.data(), parameters.data()},
+                                of_law.data());
+          equation.law.weak_flux(of_law.data(), flux.data(), source.data());
+          for (int s = 0; s < n_shape; ++s)
+            for (unsigned int c = 0; c < n_comp; ++c)
+            {
+              double sum = (source[c] - load[c]) * reference.shape_values[q * n_shape + s];
+              for (int d = 0; d < dim; ++d)
+                sum += flux[c * dim + d] * gradients[q * n_shape + s][d];
+              r[s * n_comp + c] += weights[q] * sum;
+            }
+        }
+      }
+
+      /** Adds those over face @p f of the tables, whose points begin at @p first. */
+      void add_face(
+          const std::size_t f, const std::size_t first, const FaceQuadrature &faces, const double *u, double *r) const
+      {
+        const FaceEntry        &face      = tables.faces[f];
+        const ReferenceElement &reference = tables.batches[face.batch].reference;
+        const FaceTerms        &terms     = equation.face_terms;
+        for (int q = 0; q < reference.n_face_quadrature; ++q)
+        {
+          const double *shape =
+              &reference
+                   .face_shape_values[(std::size_t(face.face) * reference.n_face_quadrature + q) * reference.n_shape];
+          for (unsigned int c = 0; c < n_comp; ++c)
+          {
+            double density = terms.load.empty() ? 0. : -terms.load[(first + q) * n_comp + c];
+            if (!terms.robin.empty())
+              for (int s = 0; s < reference.n_shape; ++s)
+                density += terms.robin[first + q] * shape[s] * u[s * n_comp + c];
+            for (int s = 0; s < reference.n_shape; ++s)
+              r[s * n_comp + c] += faces.weights[first + q] * density * shape[s];
+          }
+        }
+      }
+    };
+
+    /**
+     * For each unknown that is held how far the id of its part is from the last one: 1 for the largest, more for lesser
+     * ids; 0 for others.
+     */
+    template <int dim>
+    void mark_held(const dealii::DoFHandler<dim>                      &dof_handler,
+                   const std::map<boundary_id, dealii::ComponentMask> &held,
+                   SolutionVector                                     &marks)
+    {
+      std::vector<dealii::types::global_dof_index> indices;
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned() && cell->at_boundary())
+          for (const unsigned int f : cell->face_indices())
+          {
+            const auto part = cell->face(f)->at_boundary() ? held.find(cell->face(f)->boundary_id()) : held.end();
+            if (part == held.end())
+              continue;
+            const double                      mark = std::distance(part, held.end());
+            const dealii::FiniteElement<dim> &fe   = cell->get_fe();
+            indices.resize(fe.n_dofs_per_cell());
+            cell->get_dof_indices(indices);
+            for (unsigned int i = 0; i < indices.size(); ++i)
+              if (fe.has_support_on_face(i, f) && part->second[fe.system_to_component_index(i).first])
+                marks(indices[i]) = std::max<double>(marks(indices[i]), mark);
+          }
+      marks.compress(dealii::VectorOperation::max);
+      marks.update_ghost_values();
+    }
+  } // namespace
+
+  template <int dim>
+  std::map<boundary_id, Reaction> reactions(const dealii::DoFHandler<dim>                      &dof_handler,
+                                            const ElementTables                                &tables,
+                                            const dealii::AffineConstraints<double>            &continuity,
+                                            const std::map<boundary_id, dealii::ComponentMask> &held,
+                                            const PointwiseEquation<dim>                       &equation,
+                                            const SolutionVector                               &u)
+  {
+    const int                       n_comp = tables.n_components;
+    std::map<boundary_id, Reaction> result;
+    std::vector<Reaction *>         by_mark(held.size() + 1);
+    for (auto part = held.begin(); part != held.end(); ++part)
+    {
+      result[part->first]                      = Reaction(n_comp, dim);
+      by_mark[std::distance(part, held.end())] = &result[part->first];
+    }
+    if (held.empty())
+      return result;
+
+    // Masters of a rank's unknowns may be further away than what is relevant to it.
+    const dealii::IndexSet &owned    = dof_handler.locally_owned_dofs();
+    dealii::IndexSet        relevant = u.get_partitioner()->ghost_indices();
+    relevant.add_indices(owned);
+    for (const auto &line : continuity.get_lines())
+      for (const auto &entry : line.entries)
+        relevant.add_index(entry.first);
+    SolutionVector marks(owned, relevant, u.get_mpi_communicator()), residual(marks);
+    mark_held(dof_handler, held, marks);
+
+    // What an unknown's residual adds to: itself, or its masters.
+    const auto for_masters = [&](const unsigned int dof, const auto &function) {
+      const auto *entries = continuity.n_constraints() > 0 ? continuity.get_constraint_entries(dof) : nullptr;
+      if (entries == nullptr)
+        function(dof, 1.);
+      else
+        for (const auto &[master, weight] : *entries)
+          function(master, weight);
+    };
+    bool any = false; // mostly few ranks have some
+    for (unsigned int i = 0; i < marks.locally_owned_size() + marks.get_partitioner()->n_ghost_indices(); ++i)
+      any = any || marks.local_element(i) > 0.;
+    std::vector<signed char> touched(tables.n_nodes, any ? -1 : 0); // -1: not known, as of nodes of others' cells
+    const auto               is_touched_node = [&](const int node) {
+      if (touched[node] < 0)
+      {
+        touched[node] = 0;
+        for (int c = 0; c < n_comp; ++c)
+          for_masters(tables.dof_index(std::size_t(node) * n_comp + c), [&](const unsigned int dof, double) {
+            if (marks(dof) > 0.)
+              touched[node] = 1;
+          });
+      }
+      return touched[node] != 0;
+    };
+
+    const CellResidual<dim>                                 cells{tables, equation};
+    const FaceQuadrature                                    faces = compute_face_quadrature(tables);
+    std::map<std::pair<int, int>, std::vector<std::size_t>> faces_of; // of touched cells
+    const auto is_touched = [&](const CellTable &batch, const std::int64_t cell) {
+      const int *nodes = &batch.nodes[cell * batch.reference.n_shape];
+      return std::any_of(nodes, nodes + batch.reference.n_shape, is_touched_node);
+    };
+    for (std::size_t f = 0; f < n_own_faces(tables); ++f)
+      if (const FaceEntry &face = tables.faces[f]; is_touched(tables.batches[face.batch], face.cell))
+        faces_of[{face.batch, face.cell}].push_back(f);
+
+    struct Support
+    {
+      unsigned int          dof;
+      std::size_t           component;
+      std::array<double, 3> place;
+    };
+    std::vector<Support> supports; // held unknowns that this rank owns, once for each of its cells
+    std::vector<double>  u_cell, r_cell;
+    for (std::size_t b = 0; b < tables.batches.size(); ++b)
+      for (int cell = 0; cell < n_own_cells(tables, b); ++cell)
+      {
+        const CellTable        &batch     = tables.batches[b];
+        const ReferenceElement &reference = batch.reference;
+        if (!is_touched(batch, cell))
+          continue;
+        const int *nodes = &batch.nodes[std::size_t(cell) * reference.n_shape];
+        u_cell.resize(reference.n_shape * n_comp);
+        r_cell.assign(u_cell.size(), 0.);
+        for (std::size_t i = 0; i < u_cell.size(); ++i)
+          u_cell[i] = u(tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp));
+        cells.add_volume(batch, cell, u_cell.data(), r_cell.data());
+        if (const auto found = faces_of.find({b, cell}); found != faces_of.end())
+          for (const std::size_t f : found->second)
+            cells.add_face(f, faces.offsets[f], faces, u_cell.data(), r_cell.data());
+        for (std::size_t i = 0; i < r_cell.size(); ++i)
+        {
+          const unsigned int dof = tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp);
+          for_masters(dof, [&](const unsigned int master, const double weight) {
+            if (marks(master) > 0.)
+              residual(master) += weight * r_cell[i];
+          });
+          if (!owned.is_element(dof) || !(marks(dof) > 0.))
+            continue;
+          supports.push_back({dof, i % n_comp, {}});
+          for (int d = 0; d < dim; ++d)
+            supports.back().place[d] =
+                coordinate(tables.points.data(), dim, d, batch.points_of(cell), reference.n_geometry,
+                           &reference.support_geometry_values[(i / n_comp) * reference.n_geometry]);
+        }
+      }
+    residual.compress(dealii::VectorOperation::add);
+
+    std::sort(supports.begin(), supports.end(), [](const Support &x, const Support &y) { return x.dof < y.dof; });
+    for (std::size_t i = 0; i < supports.size(); ++i)
+      if (const Support &support = supports[i]; i == 0 || support.dof != supports[i - 1].dof)
+      {
+        Reaction           &part = *by_mark[static_cast<std::size_t>(marks(support.dof))];
+        std::vector<double> force(n_comp, 0.);
+        force[support.component] = residual(support.dof);
+        part.add(force.data(), support.place.data());
+        ++part.n_held[support.component];
+      }
+    sum_over_ranks(tables, result);
+    if (tables.ranks.several())
+      for (auto &item : result)
+        tables.ranks.communicator->sum(item.second.n_held.data(), n_comp);
+    return result;
+  }
+
+  template <int dim>
+  std::map<boundary_id, FaceResultants> face_resultants(const ElementTables         &tables,
+                                                        const std::set<boundary_id> &ids,
+                                                        const FaceTerms             &terms,
+                                                        const SolutionVector        &u)
+  {
+    const int                             n_comp = tables.n_components;
+    std::map<boundary_id, Resultant>      loads, springs;
+    std::map<boundary_id, FaceResultants> result;
+    const FaceQuadrature                  faces = compute_face_quadrature(tables);
+    std::vector<double>                   load(n_comp), spring(n_comp);
+    for (const boundary_id id : ids)
+      loads[id] = springs[id] = Resultant(n_comp, dim);
+    for (std::size_t f = 0; f < n_own_faces(tables); ++f)
+    {
+      const FaceEntry        &face      = tables.faces[f];
+      const CellTable        &batch     = tables.batches[face.batch];
+      const ReferenceElement &reference = batch.reference;
+      const int              *nodes     = &batch.nodes[std::size_t(face.cell) * reference.n_shape];
+      for (std::size_t k = faces.offsets[f]; k < faces.offsets[f + 1]; ++k)
+      {
+        const std::size_t row = std::size_t(face.face) * reference.n_face_quadrature + (k - faces.offsets[f]);
+        for (int c = 0; c < n_comp; ++c)
+        {
+          load[c]   = terms.load.empty() ? 0. : faces.weights[k] * terms.load[k * n_comp + c];
+          spring[c] = 0.;
+          if (!terms.robin.empty() && terms.robin[k] > 0.)
+            for (int s = 0; s < reference.n_shape; ++s)
+              spring[c] -= faces.weights[k] * terms.robin[k] *
+                           reference.face_shape_values[row * reference.n_shape + s] *
+                           u(tables.dof_index(std::size_t(nodes[s]) * n_comp + c));
+        }
+        loads.at(face.boundary_id).add(load.data(), &faces.points[k * dim]);
+        springs.at(face.boundary_id).add(spring.data(), &faces.points[k * dim]);
+      }
+    }
+    sum_over_ranks(tables, loads);
+    sum_over_ranks(tables, springs);
+    for (const boundary_id id : ids)
+      result[id] = {loads[id], springs[id]};
+    return result;
+  }
+
+#define PATCHFEM_INSTANTIATE(dim)                                                                                    \
+  template struct PointwiseEquation<dim>;                                                                            \
+  template std::map<boundary_id, Reaction> reactions(                                                                \
+      const dealii::DoFHandler<dim> &, const ElementTables &, const dealii::AffineConstraints<double> &,             \
+      const std::map<boundary_id, dealii::ComponentMask> &, const PointwiseEquation<dim> &, const SolutionVector &); \
+  template std::map<boundary_id, FaceResultants> face_resultants<dim>(                                               \
+      const ElementTables &, const std::set<boundary_id> &, const FaceTerms &, const SolutionVector &)
+  PATCHFEM_INSTANTIATE(2);
+  PATCHFEM_INSTANTIATE(3);
+#undef PATCHFEM_INSTANTIATE
+} // namespace PatchFEM
