@@ -2,10 +2,8 @@
 #include <patchfem/app/application.h>
 #include <patchfem/app/bending_stiffness.h>
 #include <patchfem/app/field_evaluation.h>
-#include <patchfem/app/powers_of_two.h>
 #include <patchfem/base/exceptions.h>
 
-#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_values.h>
 
 #include <algorithm>
@@ -77,16 +75,15 @@ namespace PatchFEM
     std::unique_ptr<Physics<3>> make_physics_3d() const override;
   };
 
-  /** Lame's parameters as they stand in the weak form, and what a post-processor needs besides. */
+  /** Lame's parameters as they stand in the weak form. */
   struct LameModuli
   {
     double lambda = 0.; ///< modified in plane stress: E nu / (1 - nu^2)
     double mu     = 0.;
   };
 
-  /** The equation, and as its own post-processor the stress tensor and von Mises stress of a displacement field. */
   template <int dim>
-  class ElasticityPhysics : public Physics<dim>, public dealii::DataPostprocessor<dim>
+  class ElasticityPhysics : public Physics<dim>
   {
   public:
     explicit ElasticityPhysics(const ElasticityApplication &application)
@@ -222,10 +219,8 @@ namespace PatchFEM
       std::atomic<bool> nearly_incompressible(false); // formulas are evaluated on all threads
       fields.coefficients          = make_field<dim>(tables, 2, constant_moduli,
                                             [&](const Point<dim> &point, const material_id material, double *values) {
-                                              const LameModuli m = moduli(point, material);
-                                              values[0]          = m.lambda;
-                                              values[1]          = m.mu;
-                                              if (m.lambda > 6. * m.mu)
+                                              coefficients_at(point, material, values);
+                                              if (values[0] > 6. * values[1])
                                                 nearly_incompressible = true;
                                             });
       fields.nearly_incompressible = nearly_incompressible;
@@ -259,101 +254,56 @@ namespace PatchFEM
 
     bool is_definite_inside(const Point<dim> &, material_id) const override { return false; }
 
-    std::vector<std::string> solution_names() const override { return std::vector<std::string>(dim, "displacement"); }
-    const dealii::DataPostprocessor<dim> *postprocessor() const override { return this; }
-
-    void prepare_pictures(const dealii::Mapping<dim>                               &mapping,
-                          const dealii::DoFHandler<dim>                            &dof_handler,
-                          const dealii::LinearAlgebra::distributed::Vector<double> &solution) override
+    FieldLaw law() const override
     {
-      if (!is_reduced)
-        return;
-      dealii::FEValues<dim> values(mapping, dof_handler.get_fe(), dealii::QGauss<dim>(2),
-                                   dealii::update_gradients | dealii::update_JxW_values);
-      std::vector<double>   divergences(values.n_quadrature_points);
-      dilatation.assign(dof_handler.get_triangulation().n_active_cells(), 0.);
-      for (const auto &cell : dof_handler.active_cell_iterators())
-        if (cell->is_locally_owned())
-        {
-          values.reinit(cell);
-          values[dealii::FEValuesExtractors::Vector(0)].get_function_divergences(solution, divergences);
-          double sum = 0., volume = 0.;
-          for (const unsigned int q : values.quadrature_point_indices())
-          {
-            sum += values.JxW(q) * divergences[q];
-            volume += values.JxW(q);
-          }
-          dilatation[cell->active_cell_index()] = sum / volume;
-        }
+      if (is_reduced)
+        return is_plane_stress ? FieldLaw::of<ElasticityFields<2, true, true>>()
+                               : FieldLaw::of<ElasticityFields<dim, false, true>>();
+      return is_plane_stress ? FieldLaw::of<ElasticityFields<2, true>>() : FieldLaw::of<ElasticityFields<dim>>();
     }
 
-    /** The out-of-plane stress is lambda div(u) in plane strain and 0 in plane stress. */
-    void evaluate_vector_field(const dealii::DataPostprocessorInputs::Vector<dim> &inputs,
-                               std::vector<dealii::Vector<double>>                &computed_quantities) const override
+    std::vector<std::string> value_names() const override
     {
-      const auto        cell     = inputs.template get_cell<dim>();
-      const material_id material = cell->material_id();
-      for (unsigned int q = 0; q < inputs.solution_gradients.size(); ++q)
-      {
-        const LameModuli       m = moduli(inputs.evaluation_points[q], material);
-        dealii::Tensor<2, dim> gradient;
-        for (unsigned int d = 0; d < dim; ++d)
-          gradient[d] = inputs.solution_gradients[q][d];
-        const dealii::SymmetricTensor<2, dim> strain = dealii::symmetrize(gradient);
-        const double                          volumetric =
-            m.lambda * (is_reduced ? dilatation[cell->active_cell_index()] : dealii::trace(strain));
-        const dealii::SymmetricTensor<2, dim> sigma =
-            volumetric * dealii::unit_symmetric_tensor<dim>() + 2. * m.mu * strain;
-
-        dealii::SymmetricTensor<2, 3> s; // the same in space
-        for (unsigned int i = 0; i < dim; ++i)
-          for (unsigned int j = i; j < dim; ++j)
-            s[i][j] = sigma[i][j];
-        if (dim == 2 && !is_plane_stress)
-          s[2][2] = volumetric;
-        const double sigma_zz = s[2][2];
-
-        // 2 sigma_v^2 = sum of squared differences of the normal stresses + 6 sum of squared shear stresses
-        double largest = 0.;
-        for (unsigned int c = 0; c < s.n_independent_components; ++c)
-          largest = std::max(largest, std::abs(s.access_raw_entry(c)));
-        const int exponent = binary_exponent(largest);
-        multiply_by_power_of_two(s, -exponent);
-        const auto   square    = [](const double x) { return x * x; };
-        const double normal    = square(s[0][0] - s[1][1]) + square(s[1][1] - s[2][2]) + square(s[2][2] - s[0][0]);
-        const double shear     = square(s[0][1]) + (square(s[0][2]) + square(s[1][2]));
-        const double von_mises = std::ldexp(std::sqrt(0.5 * normal + 3. * shear), exponent);
-
-        unsigned int c = 0;
-        for (unsigned int i = 0; i < dim; ++i)
-          for (unsigned int j = 0; j < dim; ++j)
-            computed_quantities[q](c++) = sigma[i][j];
-        computed_quantities[q](c++) = sigma_zz;
-        computed_quantities[q](c)   = von_mises;
-      }
-    }
-
-    std::vector<std::string> get_names() const override
-    {
-      std::vector<std::string> names(dim * dim, "stress");
-      names.push_back("stress_zz");
+      std::vector<std::string> names;
+      const auto               add_tensor = [&](const std::string &name) {
+        for (int i = 0; i < dim; ++i)
+          for (int j = i; j < dim; ++j)
+            names.push_back(name + "xyz"[i] + "xyz"[j]);
+      };
+      for (int d = 0; d < dim; ++d)
+        names.push_back(std::string("displacement_") + "xyz"[d]);
+      names.push_back("displacement_magnitude");
+      add_tensor("stress_");
+      if (dim == 2)
+        names.push_back("stress_zz");
       names.push_back("von_mises");
+      add_tensor("strain_");
+      names.push_back("energy");
       return names;
     }
 
-    std::vector<dealii::DataComponentInterpretation::DataComponentInterpretation>
-    get_data_component_interpretation() const override
+    void coefficients_at(const Point<dim> &point, const material_id material, double *values) const override
     {
-      namespace Interpretation = dealii::DataComponentInterpretation;
-      std::vector<Interpretation::DataComponentInterpretation> result(dim * dim,
-                                                                      Interpretation::component_is_part_of_tensor);
-      result.resize(dim * dim + 2, Interpretation::component_is_scalar);
-      return result;
+      const LameModuli m = moduli(point, material);
+      values[0]          = m.lambda;
+      values[1]          = m.mu;
     }
 
-    dealii::UpdateFlags get_needed_update_flags() const override
+    bool has_constant_coefficients() const override { return constant_moduli; }
+
+    const MaterialFunction<dim> &body_load() const override { return body_force; }
+
+    std::vector<typename Physics<dim>::Picture> pictures() const override
     {
-      return dealii::update_gradients | dealii::update_quadrature_points;
+      namespace Interpretation = dealii::DataComponentInterpretation;
+      using Fields             = ElasticityFields<dim>;
+      std::vector<int> stress(dim * dim);
+      for (int i = 0, k = Fields::first_stress; i < dim; ++i)
+        for (int j = i; j < dim; ++j, ++k)
+          stress[i * dim + j] = stress[j * dim + i] = k;
+      return {{"stress", stress, Interpretation::component_is_part_of_tensor},
+              {"stress_zz", {Fields::n_fields - 2}, Interpretation::component_is_scalar},
+              {"von_mises", {Fields::n_fields - 1}, Interpretation::component_is_scalar}};
     }
 
     std::vector<MaterialFunction<dim> *> material_functions() override
@@ -365,7 +315,6 @@ namespace PatchFEM
     MaterialFunction<dim> youngs_modulus, poissons_ratio, body_force;
     const bool            constant_moduli; ///< inside of each cell
     const bool            is_plane_stress, is_reduced;
-    std::vector<double>   dilatation; ///< mean divergence on each active cell, for pictures of what is reduced
 
     template <typename Number>
     AssemblerBase<Number> make_assembler_of() const

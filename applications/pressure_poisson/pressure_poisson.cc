@@ -59,7 +59,7 @@ namespace PatchFEM
             result.path.device_peak = static_cast<double>(memory::peak(backend.kind()));
           report.add_cycle(std::move(result));
         }
-        report.print_summary(dim, false);
+        report.print_summary();
       }
 
     private:

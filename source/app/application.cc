@@ -148,7 +148,7 @@ namespace PatchFEM
       const std::filesystem::path file       = command_line.parameter_file;
 
       OutputFolder folder(find_output_folder(command_line), first_rank);
-      RunReport    report(application.name(), folder, communicator);
+      RunReport    report(application.name(), folder, communicator, command_line.verbose);
       try
       {
         refuse_different_ranks(*MPICommunicator::of(communicator), application.name() + " of PatchFEM " + commit(),

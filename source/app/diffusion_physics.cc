@@ -108,19 +108,9 @@ namespace PatchFEM
       SystemFields evaluate_fields(const ElementTables &tables) const override
       {
         SystemFields fields;
-        const bool   plain  = is_plain();
-        fields.coefficients = make_field<dim>(tables, plain ? 1 : Diffusion<dim>::n_coefficients, constant_coefficients,
+        fields.coefficients = make_field<dim>(tables, law().n_parameters, constant_coefficients,
                                               [&](const Point<dim> &point, const material_id material, double *values) {
-                                                const SymmetricTensor<2, dim> k = conductivity(point, material);
-                                                if (plain)
-                                                {
-                                                  *values = k[0][0];
-                                                  return;
-                                                }
-                                                for (unsigned int i = 0; i < dim; ++i)
-                                                  for (unsigned int j = i; j < dim; ++j)
-                                                    *values++ = k[i][j];
-                                                *values = reaction.value(point, material);
+                                                coefficients_at(point, material, values);
                                               });
         fields.body_load    = make_field(tables, source);
         fields.face_terms   = make_face_terms(tables, this->natural);
@@ -135,7 +125,45 @@ namespace PatchFEM
         return reaction.value(point, material) > 0.;
       }
 
-      std::vector<std::string> solution_names() const override { return {"solution"}; }
+      FieldLaw law() const override
+      {
+        return is_plain() ? FieldLaw::of<DiffusionFields<dim, true>>() : FieldLaw::of<DiffusionFields<dim, false>>();
+      }
+
+      std::vector<std::string> value_names() const override
+      {
+        std::vector<std::string> names{"solution"};
+        for (int d = 0; d < dim; ++d)
+          names.push_back(std::string("flux_") + "xyz"[d]);
+        names.insert(names.end(), {"flux_magnitude", "energy", "absorbed"});
+        return names;
+      }
+
+      void coefficients_at(const Point<dim> &point, const material_id material, double *values) const override
+      {
+        const SymmetricTensor<2, dim> k = conductivity(point, material);
+        if (is_plain())
+        {
+          *values = k[0][0];
+          return;
+        }
+        for (unsigned int i = 0; i < dim; ++i)
+          for (unsigned int j = i; j < dim; ++j)
+            *values++ = k[i][j];
+        *values = reaction.value(point, material);
+      }
+
+      bool has_constant_coefficients() const override { return constant_coefficients; }
+
+      const MaterialFunction<dim> &body_load() const override { return source; }
+
+      std::vector<typename Physics<dim>::Picture> pictures() const override
+      {
+        std::vector<int> flux;
+        for (int d = 0; d < dim; ++d)
+          flux.push_back(1 + d);
+        return {{"flux", flux, dealii::DataComponentInterpretation::component_is_part_of_vector}};
+      }
 
       std::vector<MaterialFunction<dim> *> material_functions() override { return {&coefficient, &reaction, &source}; }
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/output.h>
+#include <patchfem/app/solution_values.h>
 #include <patchfem/base/write_file.h>
 
+#include <deal.II/fe/fe_dgq.h>
+#include <deal.II/fe/fe_simplex_p.h>
+#include <deal.II/fe/fe_system.h>
+#include <deal.II/hp/fe_values.h>
 #include <deal.II/numerics/data_out.h>
 
 #include <algorithm>
-
 #include <deque>
 #include <limits>
+#include <unordered_map>
 
 namespace PatchFEM
 {
@@ -34,6 +39,210 @@ namespace PatchFEM
       {
         for (std::size_t q = 0; q < values.size(); ++q)
           values[q](0) = input.solution_values[q](0);
+      }
+    };
+
+    /** The derived fields of a physics, each value of its law. */
+    template <int dim>
+    class DerivedFields : public dealii::DataPostprocessor<dim>
+    {
+    public:
+      DerivedFields(const std::vector<typename Physics<dim>::Picture> &pictures,
+                    const SolutionValues<dim>                         &values,
+                    const PointwiseEquation<dim>                      &equation,
+                    const dealii::DoFHandler<dim>                     &dof_handler)
+          : pictures(pictures), equation(equation),
+            means(equation.law.needs_mean ? dof_handler.get_triangulation().n_active_cells() : 0)
+      {
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (!means.empty() && cell->is_locally_owned())
+            means[cell->active_cell_index()] = values.mean_gradient(cell);
+      }
+
+      void evaluate_scalar_field(const dealii::DataPostprocessorInputs::Scalar<dim> &input,
+                                 std::vector<dealii::Vector<double>>                &values) const override
+      {
+        for (std::size_t q = 0; q < values.size(); ++q)
+          evaluate(input, q, dealii::Vector<double>({input.solution_values[q]}), {input.solution_gradients[q]},
+                   values[q]);
+      }
+
+      void evaluate_vector_field(const dealii::DataPostprocessorInputs::Vector<dim> &input,
+                                 std::vector<dealii::Vector<double>>                &values) const override
+      {
+        for (std::size_t q = 0; q < values.size(); ++q)
+          evaluate(input, q, input.solution_values[q], input.solution_gradients[q], values[q]);
+      }
+
+      std::vector<std::string> get_names() const override
+      {
+        std::vector<std::string> names;
+        for (const auto &picture : pictures)
+          names.insert(names.end(), picture.values.size(), picture.name);
+        return names;
+      }
+
+      std::vector<dealii::DataComponentInterpretation::DataComponentInterpretation>
+      get_data_component_interpretation() const override
+      {
+        std::vector<dealii::DataComponentInterpretation::DataComponentInterpretation> kinds;
+        for (const auto &picture : pictures)
+          kinds.insert(kinds.end(), picture.values.size(), picture.kind);
+        return kinds;
+      }
+
+      dealii::UpdateFlags get_needed_update_flags() const override { return SolutionValues<dim>::update_flags(); }
+
+    private:
+      const std::vector<typename Physics<dim>::Picture> &pictures;
+      const PointwiseEquation<dim>                      &equation;
+      std::vector<std::vector<double>> means; ///< gradients, [active cell]; empty if they do not count
+
+      template <typename Input>
+      void evaluate(const Input                               &input,
+                    const std::size_t                          q,
+                    const dealii::Vector<double>              &u,
+                    const std::vector<dealii::Tensor<1, dim>> &gradients,
+                    dealii::Vector<double>                    &values) const
+      {
+        const auto cell = input.template get_cell<dim>();
+        const auto all =
+            equation.values_at(input.evaluation_points[q], cell->center(), cell->material_id(), u, gradients,
+                               means.empty() ? std::vector<double>() : means[cell->active_cell_index()]);
+        unsigned int c = 0;
+        for (const auto &picture : pictures)
+          for (const int k : picture.values)
+            values[c++] = all[k];
+      }
+    };
+
+    /**
+     * The derived fields at the nodes of each cell, averaged over the cells of its material that meet there, weighted by
+     * their volumes: names with `_nodal` behind them.
+     */
+    template <int dim>
+    class NodalFields
+    {
+    public:
+      NodalFields(const std::vector<typename Physics<dim>::Picture> &pictures,
+                  const SolutionValues<dim>                         &values,
+                  const dealii::Mapping<dim>                        &mapping,
+                  const dealii::DoFHandler<dim>                     &solution)
+          : pictures(pictures), values(values), mapping(mapping), solution(solution),
+            dof_handler(solution.get_triangulation())
+      {
+        for (const auto &picture : pictures)
+          n += picture.values.size();
+        dealii::hp::FECollection<dim> elements;
+        for (unsigned int i = 0; i < solution.get_fe_collection().size(); ++i)
+        {
+          const unsigned int degree = solution.get_fe(i).degree;
+          if (solution.get_fe(i).reference_cell().is_simplex())
+            elements.push_back(dealii::FESystem<dim>(dealii::FE_SimplexDGP<dim>(degree), n));
+          else
+            elements.push_back(dealii::FESystem<dim>(dealii::FE_DGQ<dim>(degree), n));
+        }
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (cell->is_locally_owned())
+            cell->set_active_fe_index(solution_cell(cell)->active_fe_index());
+        dof_handler.distribute_dofs(elements);
+        field.reinit(dof_handler.locally_owned_dofs(), solution.get_communicator());
+        average();
+      }
+
+      void add_to(dealii::DataOut<dim> &data_out) const
+      {
+        std::vector<std::string>                                                      names;
+        std::vector<dealii::DataComponentInterpretation::DataComponentInterpretation> kinds;
+        for (const auto &picture : pictures)
+        {
+          names.insert(names.end(), picture.values.size(), picture.name + "_nodal");
+          kinds.insert(kinds.end(), picture.values.size(), picture.kind);
+        }
+        data_out.add_data_vector(dof_handler, field, names, kinds);
+      }
+
+    private:
+      using Cell = typename dealii::DoFHandler<dim>::active_cell_iterator;
+
+      const std::vector<typename Physics<dim>::Picture> &pictures;
+      const SolutionValues<dim>                         &values;
+      const dealii::Mapping<dim>                        &mapping;
+      const dealii::DoFHandler<dim>                     &solution;
+      dealii::DoFHandler<dim>                            dof_handler;
+      unsigned int                                       n = 0; ///< numbers at a node
+      SolutionVector                                     field;
+
+      Cell solution_cell(const Cell &cell) const
+      {
+        return Cell(&solution.get_triangulation(), cell->level(), cell->index(), &solution);
+      }
+
+      /** All cells that meet at nodes of this rank's are its own or ghosts. */
+      void average()
+      {
+        const dealii::hp::MappingCollection<dim> mappings(mapping);
+        dealii::hp::QCollection<dim>             nodes;
+        std::vector<std::vector<unsigned int>>   first_dof; // of the solution at each node, [element][node]
+        for (unsigned int i = 0; i < solution.get_fe_collection().size(); ++i)
+        {
+          const auto &there = dof_handler.get_fe(i).base_element(0).get_unit_support_points(),
+                     &fe    = solution.get_fe(i).get_unit_support_points();
+          nodes.push_back(dealii::Quadrature<dim>(there));
+          first_dof.emplace_back();
+          for (const dealii::Point<dim> &node : there)
+            first_dof.back().push_back(
+                std::find_if(fe.begin(), fe.end(), [&](const auto &x) { return x.distance(node) < 1e-10; }) -
+                fe.begin());
+        }
+        dealii::hp::FEValues<dim> hp_values(mappings, solution.get_fe_collection(), nodes,
+                                            SolutionValues<dim>::update_flags());
+
+        std::unordered_map<std::uint64_t, std::size_t> places; // of sums, by node and material
+        std::vector<double>                            sums;   // weight, and the numbers
+        std::vector<dealii::types::global_dof_index>   dofs;
+        const auto                                     sums_at = [&](const Cell &cell, const unsigned int node) {
+          const std::uint64_t dof = dofs[first_dof[cell->active_fe_index()][node]];
+          const auto          place = places.emplace((dof << 32) | cell->material_id(), sums.size());
+          if (place.second)
+            sums.resize(sums.size() + n + 1);
+          return &sums[place.first->second];
+        };
+        const auto get_dofs = [&](const Cell &cell) {
+          dofs.resize(cell->get_fe().n_dofs_per_cell());
+          cell->get_dof_indices(dofs);
+        };
+        for (const auto &cell : solution.active_cell_iterators())
+          if (!cell->is_artificial())
+          {
+            get_dofs(cell);
+            hp_values.reinit(cell);
+            const double weight = cell->measure();
+            const auto   there  = values.at(hp_values.get_present_fe_values(), cell);
+            for (unsigned int node = 0; node < there.size(); ++node)
+            {
+              double *sum = sums_at(cell, node);
+              *sum++ += weight;
+              for (const auto &picture : pictures)
+                for (const int k : picture.values)
+                  *sum++ += weight * there[node][k];
+            }
+          }
+        std::vector<dealii::types::global_dof_index> own_dofs;
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (cell->is_locally_owned())
+          {
+            const Cell of_solution = solution_cell(cell);
+            get_dofs(of_solution);
+            own_dofs.resize(cell->get_fe().n_dofs_per_cell());
+            cell->get_dof_indices(own_dofs);
+            for (unsigned int i = 0; i < own_dofs.size(); ++i)
+            {
+              const auto [component, node] = cell->get_fe().system_to_component_index(i);
+              const double *sum            = sums_at(of_solution, node);
+              field(own_dofs[i])           = sum[1 + component] / sum[0];
+            }
+          }
       }
     };
 
@@ -132,8 +341,14 @@ namespace PatchFEM
         physics.n_components(), physics.n_components() > 1 ? DataComponentInterpretation::component_is_part_of_vector
                                                            : DataComponentInterpretation::component_is_scalar);
     data_out.add_data_vector(solution, physics.solution_names(), DataOut<dim>::type_dof_data, interpretation);
-    if (physics.postprocessor() != nullptr)
-      data_out.add_data_vector(solution, *physics.postprocessor());
+    const PointwiseEquation<dim>                      equation         = make_equation(physics);
+    const std::vector<typename Physics<dim>::Picture> derived_pictures = physics.pictures();
+    const SolutionValues<dim> values(*discretisation.mapping, dof_handler, discretisation.quadrature, equation,
+                                     solution);
+    const DerivedFields<dim>  derived(derived_pictures, values, equation, dof_handler);
+    const NodalFields<dim>    nodal(derived_pictures, values, *discretisation.mapping, dof_handler);
+    nodal.add_to(data_out);
+    data_out.add_data_vector(solution, derived);
 
     const unsigned int    n_cells = dof_handler.get_triangulation().n_active_cells();
     dealii::Vector<float> material(n_cells), rank(n_cells), degree(n_cells);

@@ -275,6 +275,7 @@ namespace PatchFEM
   {
     finite_element.declare_parameters(prm);
     refinement.declare_parameters(prm);
+    results.declare_parameters(prm);
     prm.enter_subsection("Exact solution");
     prm.add_parameter("Formula", exact_solution,
                       "If known, the exact solution, components separated by semicolons, for tables of errors.");
@@ -322,9 +323,11 @@ namespace PatchFEM
         settings.emplace_back(dealii::Utilities::trim(value.substr(0, equals)),
                               dealii::Utilities::trim(value.substr(equals + 1)));
       }
+      else if (argument == "--verbose")
+        verbose = true;
       else if (!argument.empty() && argument[0] == '-')
         throw Error("The option ", quote(argument),
-                    " is not known; there are --set \"Section/Entry=value\", --output DIR and --ranks N.");
+                    " is not known; there are --set \"Section/Entry=value\", --output DIR, --ranks N and --verbose.");
       else
       {
         require(parameter_file.empty(), "Two parameter files were given, ", quote_file(parameter_file), " and ",
@@ -341,9 +344,9 @@ namespace PatchFEM
   std::string CommandLine::usage(const std::string &program)
   {
     return "Usage: " + program +
-           " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR] [--ranks N | auto]\n       " + program +
-           " --help [SECTION]   lists all parameters, or those of a section such as Solver/AMG\n       " + program +
-           " --version\n";
+           " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR] [--ranks N | auto] [--verbose]\n       " +
+           program + " --help [SECTION]   lists all parameters, or those of a section such as Solver/AMG\n       " +
+           program + " --version\n";
   }
 
   namespace

@@ -61,6 +61,7 @@ namespace PatchFEM
       {
         lead(backend, [&] { prepare_choice(backend, assembly, n_dofs); });
         memory::reset_peak(backend.kind());
+        report.solved = std::make_shared<SolvedSpace>();
         extract();
         std::vector<double> values; // by the tables of the batches
         lead(backend, [&] {
@@ -83,6 +84,7 @@ namespace PatchFEM
           report.seconds.solve = report.seconds.solve.value_or(0.) + seconds;
         }
         share_of_ranks();
+        report.solved->space = space;
 
         const ElementTables &tables = space.tables();
         dealii::IndexSet     relevant;
@@ -107,6 +109,7 @@ namespace PatchFEM
           ElementTables tables       = extract_element_tables(*discretisation.mapping, *discretisation.dof_handler,
                                                               *discretisation.constraints, extraction);
           fields                     = physics.evaluate_fields(tables);
+          report.solved->fields      = fields;
           load                       = dealii::Utilities::MPI::max(check_ranges<Number>(tables, fields), all_ranks);
           read_free_modes(tables);
           const Space::AdditionalData data(assembly.sorting_window, assembly.keep_constrained_entries);
@@ -272,7 +275,16 @@ namespace PatchFEM
             report.amg->node_dofs.push_back(dof_indices[i]);
         if (several || is_shared) // deal.II may not know all lines that it needs
           space.constraints().distribute(x);
-        return space.by_tables(x);
+        const std::vector<double> result = space.by_tables(x);
+        if constexpr (std::is_same_v<Number, double>)
+          report.solved->u = std::move(x);
+        else
+        {
+          report.solved->u.reinit(backend, 0);
+          report.solved->u.copy_from(x);
+        }
+        space.constraints().distribute(report.solved->u);
+        return result;
       }
 
       /** What each rank has of the whole. */

@@ -3,6 +3,7 @@
 
 #include <patchfem/app/application.h>
 #include <patchfem/app/cell_degrees.h>
+#include <patchfem/app/evaluate_results.h>
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/app/output.h>
@@ -106,6 +107,8 @@ namespace PatchFEM
           seconds.dofs   = timed(communicator, progress, "unknowns and constraints", [&] { setup_dofs(cycle == 0); });
           result.n_dofs  = dof_handler.n_dofs();
           result.n_cells = triangulation->n_global_active_cells();
+          // With local refinement the number of unknowns is the only measure of size.
+          result.resolution      = std::pow(parameters.refinement.adaptive ? result.n_dofs : result.n_cells, 1. / dim);
           result.cells_by_degree = count_cells_by_degree(dof_handler, communicator);
           result.n_open_edges    = n_open_edges;
           add_cautions(result, cycle);
@@ -121,7 +124,7 @@ namespace PatchFEM
             result.path.amg->groups.clear(); // they are in the picture
           report.add_cycle(std::move(result));
         }
-        report.print_summary(dim, parameters.refinement.adaptive);
+        report.print_summary();
       }
 
     private:
@@ -139,7 +142,8 @@ namespace PatchFEM
       hp::FECollection<dim>               elements; ///< one for each legal degree, ascending
       std::unique_ptr<Mapping<dim>>       mapping;
       DoFHandler<dim>                     dof_handler;
-      AffineConstraints<double>           constraints;
+      AffineConstraints<double>           constraints, continuity; ///< the latter are those that hold nothing
+      RequestedResults<dim>               requested;
       std::uint64_t                       n_open_edges = 0;
       Discretisation<dim>                 discretisation;
       std::string                         caution_of_motions; ///< see refuse_singular()
@@ -354,6 +358,10 @@ namespace PatchFEM
         constraints.reinit(relevant);
         make_edge_constraints(dof_handler, constraints); // before these, which leave its lines as they are
         DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+        continuity.copy_from(constraints);
+        essential.make_periodicity_constraints(dof_handler, continuity);
+        check_for_cycles(continuity);
+        continuity.close();
         essential.make_constraints(*mapping, dof_handler, constraints);
         check_for_cycles(constraints);
         constraints.close();
@@ -365,6 +373,9 @@ namespace PatchFEM
         // Refinement adds unknowns to the parts of the boundary, never conditions: the first mesh decides.
         discretisation.free_modes.clear();
         discretisation.inertia.clear();
+        if (first_cycle)
+          requested = RequestedResults<dim>(parameters.results, parameters.general.constants, summary, *mapping,
+                                            *triangulation);
         if (first_cycle || parameters.solver.project_null_space)
         {
           AffineConstraints<double> essential_lines(relevant);
@@ -451,7 +462,12 @@ namespace PatchFEM
           result.errors = compute_errors(x);
           return result;
         };
-        cycle.path = solve_by(path, "The solution", solution);
+        cycle.path                 = solve_by(path, "The solution", solution);
+        cycle.path.seconds.results = timed(communicator, progress, "results", [&] {
+          cycle.results = evaluate_results<dim>(
+              {discretisation, physics, essential, continuity, summary, solution, parameters.solver.tolerance},
+              requested, std::move(cycle.path.solved));
+        });
         if (baseline.solve)
         {
           SolutionVector other;
@@ -471,7 +487,6 @@ namespace PatchFEM
         const double largest = solution.linfty_norm();
         if (first_rank)
           note_range_of_pictures(largest, std::cout);
-        physics.prepare_pictures(*mapping, dof_handler, solution);
         const std::string file = write_picture(parameters.output.folder, "solution-" + std::to_string(cycle),
                                                discretisation, physics, solution, path_report, summary.materials);
         if (first_rank)

@@ -4,8 +4,9 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/write_file.h>
 
-#include <deal.II/base/convergence_table.h>
+#include <deal.II/base/table_handler.h>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/format.hpp>
 
 #include <cmath>
@@ -129,9 +130,11 @@ namespace PatchFEM
       return result;
     }
 
-    json cycle_to_json(const CycleReport &cycle)
+    json cycle_to_json(const CycleReport &cycle, const Results *const before)
     {
       json entry          = path_to_json(cycle, cycle.path);
+      entry["results"]    = to_json(cycle.results);
+      entry["changes"]    = changes_to_json(cycle.results, before);
       entry["baseline"]   = json();
       entry["projection"] = cycle.projection;
       if (cycle.baseline)
@@ -141,6 +144,26 @@ namespace PatchFEM
         entry["baseline"]["relative_difference"] = cycle.relative_difference;
       }
       return entry;
+    }
+
+    /** Errors against the exact solution, and the orders in which they fell since the cycle @p before. */
+    void add_errors(CycleReport &cycle, const CycleReport *const before)
+    {
+      if (!cycle.path.errors)
+        return;
+      for (const auto &[name, norm] : {std::pair("L2", &Errors::L2), std::pair("H1", &Errors::H1)})
+      {
+        const double error = *cycle.path.errors.*norm;
+        cycle.results.push_back({{"errors"}, name, error, {}});
+        const bool falls = before != nullptr && before->path.errors && error > 0. && *before->path.errors.*norm > 0. &&
+                           cycle.resolution != before->resolution;
+        if (falls)
+          cycle.results.push_back(
+              {{"errors"},
+               std::string(name) + "_order",
+               std::log(*before->path.errors.*norm / error) / std::log(cycle.resolution / before->resolution),
+               {}});
+      }
     }
 
     /** The keys of a number in @p value that is not finite, each behind a space; empty if there is none. */
@@ -261,7 +284,7 @@ namespace PatchFEM
       print(table);
     }
 
-    void print_timing(const CycleReport &cycle, const std::size_t number)
+    void print_timing(const CycleReport &cycle, const std::size_t number, const bool verbose)
     {
       dealii::TableHandler table;
       std::cout << "Times of cycle " << number << ":\n";
@@ -285,12 +308,13 @@ namespace PatchFEM
         table.add_value("ratio", mine && other && *mine > 0. ? cell("%.2f", *other / *mine) : "-");
       }
       print(table);
-      if (cycle.path.product_bytes && cycle.n_dofs > 0)
+      if (verbose && cycle.path.product_bytes && cycle.n_dofs > 0)
         std::cout << format("Matrix: %s; a product moves %.3g bytes per unknown\n") % cycle.path.format_choice %
                          (*cycle.path.product_bytes / static_cast<double>(cycle.n_dofs));
-      for (const std::string &kernel : cycle.path.assembly_kernels)
-        std::cout << "Assembly: " << kernel << '\n';
-      if (cycle.path.amg)
+      if (verbose)
+        for (const std::string &kernel : cycle.path.assembly_kernels)
+          std::cout << "Assembly: " << kernel << '\n';
+      if (verbose && cycle.path.amg)
         print_hierarchy(*cycle.path.amg);
       if (cycle.baseline)
         std::cout << format("Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the "
@@ -300,9 +324,12 @@ namespace PatchFEM
     }
   } // namespace
 
-  RunReport::RunReport(const std::string &application, OutputFolder &folder, const MPI_Comm communicator)
+  RunReport::RunReport(const std::string &application,
+                       OutputFolder      &folder,
+                       const MPI_Comm     communicator,
+                       const bool         verbose)
       : application(application), folder(folder), communicator(communicator),
-        writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0)
+        writes(dealii::Utilities::MPI::this_mpi_process(communicator) == 0), verbose(verbose)
   {
     if (!writes || folder.name().empty())
       return;
@@ -344,12 +371,14 @@ namespace PatchFEM
   {
     dealii::Utilities::System::MemoryStats memory;
     dealii::Utilities::System::get_memory_stats(memory);
-    cycle.host_peak       = dealii::Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
-    const std::string bad = key_not_finite(cycle_to_json(cycle));
+    cycle.host_peak = dealii::Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
+    add_errors(cycle, cycles.empty() ? nullptr : &cycles.back());
+    const std::string bad = key_not_finite(cycle_to_json(cycle, nullptr));
     require(bad.empty(), "The result", bad, " is not finite; choose other units, in which it is not out of range.");
     begin();
     cycles.push_back(std::move(cycle));
     write();
+    write_table();
     if (writes)
       print_cycle(cycles.back(), cycles.size() - 1);
   }
@@ -380,8 +409,8 @@ namespace PatchFEM
     if (!writes)
       return;
     json list = json::array();
-    for (const CycleReport &cycle : cycles)
-      list.push_back(cycle_to_json(cycle));
+    for (std::size_t c = 0; c < cycles.size(); ++c)
+      list.push_back(cycle_to_json(cycles[c], before(c)));
     json report = {{"application", application},
                    {"finished", finished},
                    {"error", text_or_null(error)},
@@ -396,34 +425,58 @@ namespace PatchFEM
                [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
   }
 
-  void RunReport::print_summary(const unsigned int dim, const bool adaptive) const
+  void RunReport::write_table() const
+  {
+    if (!writes)
+      return;
+    const auto quoted = [](std::string name) {
+      if (name.find_first_of(",\"\n") != std::string::npos)
+        name = '"' + boost::algorithm::replace_all_copy(name, "\"", "\"\"") + '"';
+      return name;
+    };
+    write_file(folder.path("results.csv"), [&](std::ostream &out) {
+      const std::size_t last    = cycles.size() - 1;
+      const auto        columns = csv_row(cycles[last].results, before(last)); // the first cycle lacks orders
+      out << "cycle,cells,unknowns,iterations,seconds";
+      for (const auto &column : columns)
+        out << ',' << quoted(column.first);
+      for (std::size_t c = 0; c <= last; ++c)
+      {
+        const auto                         row = csv_row(cycles[c].results, before(c));
+        std::map<std::string, std::string> values(row.begin(), row.end());
+        out << '\n'
+            << c << ',' << cycles[c].n_cells << ',' << cycles[c].n_dofs << ',' << cycles[c].path.n_iterations << ','
+            << cycles[c].path.seconds.total();
+        for (const auto &column : columns)
+          out << ',' << values[column.first];
+      }
+      out << '\n';
+    });
+  }
+
+  void RunReport::print_summary() const
   {
     if (!writes || cycles.empty())
       return;
-    print_timing(cycles.back(), cycles.size() - 1);
-    dealii::ConvergenceTable table;
-    for (std::size_t c = 0; c < cycles.size(); ++c)
+    const std::size_t last = cycles.size() - 1;
+    if (!cycles[last].results.empty())
+    {
+      std::cout << "Results of cycle " << last << (last > 0 ? " [changes since the one before]:\n" : ":\n");
+      PatchFEM::print(cycles[last].results, before(last), std::cout);
+    }
+    dealii::TableHandler table;
+    table.set_auto_fill_mode(true);
+    for (std::size_t c = 0; c <= last; ++c)
     {
       table.add_value("cycle", static_cast<unsigned int>(c));
       table.add_value("cells", static_cast<std::size_t>(cycles[c].n_cells));
       table.add_value("dofs", static_cast<std::size_t>(cycles[c].n_dofs));
       table.add_value("iterations", cycles[c].path.n_iterations);
-      if (cycles[c].path.errors)
-      {
-        table.add_value("L2 error", cycles[c].path.errors->L2);
-        table.add_value("H1 error", cycles[c].path.errors->H1);
-      }
+      for (const ResultNumber &number : cycles[c].results)
+        if (number.of == std::vector<std::string>{"errors"})
+          table.add_value(number.name, str(format("%.3g") % number.value));
     }
-    if (cycles.back().path.errors)
-      for (const char *name : {"L2 error", "H1 error"})
-      {
-        table.set_precision(name, 3);
-        table.set_scientific(name, true);
-        // With local refinement the number of unknowns is the only measure of size.
-        if (cycles.size() > 1)
-          table.evaluate_convergence_rates(name, adaptive ? "dofs" : "cells",
-                                           dealii::ConvergenceTable::reduction_rate_log2, dim);
-      }
     print(table);
+    print_timing(cycles[last], last, verbose);
   }
 } // namespace PatchFEM

@@ -8,7 +8,7 @@
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
 // max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
-// min_L2=E is the least error. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
+// min_L2=E is the least error. value:PATH=V~E compares a number of the last cycle's results, such as value:reactions/0/flow=-2~1e-9, with the relative tolerance E, which is absolute where V is 0. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
 // of its baseline's, and max_backward_error=E bounds the normwise backward errors of both; max_residual=E bounds the relative
 // residual of every solve that was not stopped at rounding. max_relative_difference=E bounds, for every cycle, the largest difference to
 // the baseline over the largest value of its solution. preconditioner=NAME is that of the last cycle. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
@@ -66,8 +66,8 @@ namespace
                             "assembly_kernels",
                             "errors"})
       check(system.contains(key), where + " lacks the key " + key);
-    for (const char *key :
-         {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve", "output", "total"})
+    for (const char *key : {"mesh", "dofs", "extraction", "sparsity", "plan", "assembly", "preconditioner", "solve",
+                            "results", "output", "total"})
       check(system["seconds"].contains(key), where + "/seconds lacks the key " + key);
     for (const char *key : {"host_peak", "device_forecast", "device_peak"})
       check(system["memory_bytes"].contains(key), where + "/memory_bytes lacks the key " + key);
@@ -164,7 +164,17 @@ namespace
       out << key << '=' << value << " was asked for, but there is " << is;
       return out.str();
     };
-    if (key == "max_H1")
+    if (key.rfind("value:", 0) == 0)
+    {
+      const nlohmann::json::json_pointer path("/" + key.substr(6));
+      const double wanted = std::stod(value), tolerance = std::stod(value.substr(value.find('~') + 1));
+      check(last["results"].contains(path), "the results lack " + key);
+      if (last["results"].contains(path))
+        check(std::abs(last["results"][path].get<double>() - wanted) <=
+                  tolerance * (wanted != 0. ? std::abs(wanted) : 1.),
+              seen(last["results"][path]));
+    }
+    else if (key == "max_H1")
       check(last["errors"]["H1"] <= std::stod(value), seen(last["errors"]["H1"]));
     else if (key == "max_dofs")
       check(last["n_dofs"] <= std::stol(value), seen(last["n_dofs"]));
@@ -276,8 +286,8 @@ int main(int argc, char **argv)
   {
     const std::string where = "cycle " + std::to_string(c);
     check_system(cycles[c], where);
-    check(cycles[c].contains("baseline") && cycles[c].contains("projection"),
-          where + " lacks the key baseline or projection");
+    for (const char *key : {"baseline", "projection", "results", "changes"})
+      check(cycles[c].contains(key), where + " lacks the key " + key);
     if (!failed && !cycles[c]["baseline"].is_null())
     {
       check_system(cycles[c]["baseline"], where + "/baseline");

@@ -79,15 +79,15 @@ namespace PatchFEM
   /** Seconds by stage; a stage that a path does not have stays empty. */
   struct StageSeconds
   {
-    std::optional<double> mesh, dofs, extraction, sparsity, plan, assembly, preconditioner, solve, output;
+    std::optional<double> mesh, dofs, extraction, sparsity, plan, assembly, preconditioner, solve, results, output;
 
     /** Names and values in the order in which they happen, and their sum as `total`. */
     std::vector<std::pair<const char *, std::optional<double>>> list() const
     {
       std::vector<std::pair<const char *, std::optional<double>>> stages{
-          {"mesh", mesh},    {"dofs", dofs},         {"extraction", extraction},         {"sparsity", sparsity},
-          {"plan", plan},    {"assembly", assembly}, {"preconditioner", preconditioner}, {"solve", solve},
-          {"output", output}};
+          {"mesh", mesh},       {"dofs", dofs},         {"extraction", extraction},         {"sparsity", sparsity},
+          {"plan", plan},       {"assembly", assembly}, {"preconditioner", preconditioner}, {"solve", solve},
+          {"results", results}, {"output", output}};
       double sum = 0.;
       for (const auto &stage : stages)
         sum += stage.second.value_or(0.);
@@ -154,9 +154,19 @@ namespace PatchFEM
     double L2, H1;
   };
 
+  /** A solution where it was found, for what is made of it. */
+  struct SolvedSpace
+  {
+    Space          space;
+    Vector<double> u;      ///< with all constraints; where ranks share the back end its owner has it
+    SystemFields   fields; ///< of this rank's cells
+  };
+
   /** What is to be said about one linear system that was made and solved. */
   struct PathReport
   {
+    std::shared_ptr<SolvedSpace> solved; ///< by PatchFEM's own back ends, until it has been evaluated
+
     std::string           backend;
     std::string           device;
     std::uint64_t         nnz    = 0; ///< logical entries

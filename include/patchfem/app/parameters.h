@@ -3,6 +3,7 @@
 
 #include <patchfem/app/boundary_conditions.h>
 #include <patchfem/app/mesh.h>
+#include <patchfem/app/results.h>
 #include <patchfem/assembly/patches.h>
 #include <patchfem/lac/graph/aggregation.h>
 #include <patchfem/lac/matrix/format_model.h>
@@ -47,8 +48,8 @@ namespace PatchFEM
   struct FiniteElementParameters
   {
     unsigned int              degree = 1;
-    std::vector<unsigned int> degrees;     ///< of an hp space, ascending; empty: all cells have `degree`
-    std::string               cell_degree; ///< formulas, empty: `degree`
+    std::vector<unsigned int> degrees;            ///< of an hp space, ascending; empty: all cells have `degree`
+    std::string               cell_degree;        ///< formulas, empty: `degree`
     unsigned int              mapping_degree = 0; ///< 0: auto
     unsigned int              n_quadrature   = 0; ///< Gauss points per direction; 0 stands for a cell's degree + 1
 
@@ -154,6 +155,7 @@ namespace PatchFEM
     RefinementParameters         refinement;
     SolverParameters             solver;
     AssemblyParameters           assembly;
+    ResultParameters             results;
     OutputParameters             output;
     EssentialConditionParameters essential;
     std::string                  exact_solution; ///< formulas of all components; empty if unknown
@@ -169,7 +171,8 @@ namespace PatchFEM
     std::string                                      parameter_file;
     std::vector<std::pair<std::string, std::string>> settings; ///< "Section/Entry", value
     std::string                                      output_folder;
-    std::string ranks; ///< a number of processes to start, `auto`, or empty for none
+    std::string ranks;           ///< a number of processes to start, `auto`, or empty for none
+    bool        verbose = false; ///< levels of multigrid, kernels, traffic
 
     /** Throws Error for anything it does not know. */
     CommandLine(int argc, char **argv);

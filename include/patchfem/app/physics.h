@@ -2,12 +2,12 @@
 #pragma once
 
 #include <patchfem/app/boundary_conditions.h>
+#include <patchfem/app/reactions.h>
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/base/mesh_lists.h>
 
 #include <deal.II/hp/fe_collection.h>
-#include <deal.II/lac/la_parallel_vector.h>
-#include <deal.II/numerics/data_out.h>
+#include <deal.II/numerics/data_component_interpretation.h>
 
 namespace PatchFEM
 {
@@ -91,18 +91,33 @@ namespace PatchFEM
     virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
     /** @} */
 
-    /** @name Pictures */
+    /** @name Fields: what is reported and pictured of a solution, all of one law */
     /** @{ */
-    virtual std::vector<std::string> solution_names() const = 0;
+    /** Its parameters are the coefficients of the weak form; its first values the solution and, of a vector, |u|. */
+    virtual FieldLaw                 law() const         = 0;
+    virtual std::vector<std::string> value_names() const = 0;
 
-    /** Derived fields such as stresses; may be null. Lives as long as this object. */
-    virtual const dealii::DataPostprocessor<dim> *postprocessor() const { return nullptr; }
+    /** The law's parameters at a point; by material alone if has_constant_coefficients(). */
+    virtual void
+    coefficients_at(const dealii::Point<dim> &point, dealii::types::material_id material, double *parameters) const = 0;
+    virtual bool has_constant_coefficients() const                                                                  = 0;
 
-    /** What it needs of a solution besides values and gradients at points; ghosts are up to date. */
-    virtual void prepare_pictures(const dealii::Mapping<dim> &,
-                                  const dealii::DoFHandler<dim> &,
-                                  const dealii::LinearAlgebra::distributed::Vector<double> &)
-    {}
+    virtual const MaterialFunction<dim> &body_load() const = 0;
+
+    /** Of the unknowns in pictures. */
+    std::vector<std::string> solution_names() const
+    {
+      return std::vector<std::string>(n_components(), n_components() == 1 ? "solution" : "displacement");
+    }
+
+    /** A derived field in pictures: which values of the law it is made of. */
+    struct Picture
+    {
+      std::string                                                      name;
+      std::vector<int>                                                 values;
+      dealii::DataComponentInterpretation::DataComponentInterpretation kind;
+    };
+    virtual std::vector<Picture> pictures() const = 0;
     /** @} */
 
     /** Coefficients and loads. */
@@ -113,4 +128,22 @@ namespace PatchFEM
 
     NaturalConditions<dim> natural;
   };
+
+  /** The equation at points, without terms on faces. @p physics is to live as long. */
+  template <int dim>
+  PointwiseEquation<dim> make_equation(const Physics<dim> &physics)
+  {
+    PointwiseEquation<dim> result{physics.law(),
+                                  [&physics](const auto &point, const auto material, double *values) {
+                                    physics.coefficients_at(point, material, values);
+                                  },
+                                  {},
+                                  {}};
+    if (!physics.body_load().is_zero())
+      result.body_load = [&physics](const auto &point, const auto material, double *f) {
+        for (unsigned int c = 0; c < physics.n_components(); ++c)
+          f[c] = physics.body_load().value(point, material, c);
+      };
+    return result;
+  }
 } // namespace PatchFEM

@@ -3,6 +3,7 @@
 
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/output_folder.h>
+#include <patchfem/app/results.h>
 
 #include <nlohmann/json.hpp>
 
@@ -24,19 +25,21 @@ namespace PatchFEM
   struct CycleReport
   {
     std::uint64_t                         n_dofs = 0, n_cells = 0;
+    double                                resolution = 0.; ///< cells in each direction, for orders of errors
     std::map<unsigned int, std::uint64_t> cells_by_degree;
     std::uint64_t                         n_open_edges = 0; ///< see count_open_edges()
     std::vector<std::string>              cautions;         ///< see Physics; mostly none
     PathReport                            path;
-    double                                host_peak = 0.; ///< bytes resident at most, summed over the ranks
-    std::optional<PathReport>             baseline;
-    std::optional<ProjectionReport>       projection;
-    double                                max_difference = 0.; ///< of the two solutions, largest over all unknowns
+    Results                         results; ///< of the solution, see evaluate_results(); errors are added to them
+    double                          host_peak = 0.; ///< bytes resident at most, summed over the ranks
+    std::optional<PathReport>       baseline;
+    std::optional<ProjectionReport> projection;
+    double                          max_difference = 0.; ///< of the two solutions, largest over all unknowns
     double relative_difference = 0.; ///< that over the largest absolute value of the baseline's, if that is not 0
   };
 
   /**
-   * The run as `report.json` and as tables. Only one rank writes. The file is always about the last run that was asked
+   * The run as `report.json`, as `results.csv` with a row for each cycle, and as tables. Only one rank writes. The file is always about the last run that was asked
    * for: `finished` is false from start() until finish(), so that a run that was stopped does not look like one that is
    * complete, and `error` says why it failed. Results of an earlier run stay until this one has some to put in their
    * place, which is when begin() removes them; until then, and in the end if a run fails before it has any, `earlier`
@@ -45,8 +48,8 @@ namespace PatchFEM
   class RunReport
   {
   public:
-    /** @param folder Is to live as long as this. */
-    RunReport(const std::string &application, OutputFolder &folder, MPI_Comm communicator);
+    /** @param folder Is to live as long as this. @param verbose Whether to print what matters to developers alone. */
+    RunReport(const std::string &application, OutputFolder &folder, MPI_Comm communicator, bool verbose = false);
 
     /**
      * Makes the folder and writes a report without cycles. @p parameters is what `parameters.prm` is to hold, @p
@@ -71,10 +74,10 @@ namespace PatchFEM
     void add_cycle(CycleReport cycle);
 
     /**
-     * Prints times of the last cycle by stage, beside those of the baseline with ratios if there is one, and one row
-     * per cycle, with errors and observed orders in @p dim dimensions if there is an exact solution.
+     * Prints the results of the last cycle and one row per cycle, with errors and observed orders if there is an exact
+     * solution; then times of the last cycle by stage, beside those of the baseline with ratios if there is one.
      */
-    void print_summary(unsigned int dim, bool adaptive) const;
+    void print_summary() const;
 
     /** The run was completed. */
     void finish();
@@ -89,7 +92,7 @@ namespace PatchFEM
     const std::string        application;
     OutputFolder            &folder;
     const MPI_Comm           communicator;
-    const bool               writes;
+    const bool               writes, verbose;
     std::string              parameters, export_name;
     std::vector<CycleReport> cycles;
     nlohmann::json           mesh = nlohmann::json::object();
@@ -98,5 +101,9 @@ namespace PatchFEM
     std::string              error; ///< empty for none
 
     void write() const;
+    void write_table() const;
+
+    /** Results of the cycle before; null for the first. */
+    const Results *before(std::size_t cycle) const { return cycle > 0 ? &cycles[cycle - 1].results : nullptr; }
   };
 } // namespace PatchFEM
