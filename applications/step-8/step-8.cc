@@ -65,7 +65,8 @@ private:
   void refine_grid();
   void output_results(unsigned int cycle) const;
 
-  const PatchFEM::Backend backend; // where matrices and vectors live: host, cuda, or auto
+  const PatchFEM::Backend          backend; // where matrices and vectors live: host, cuda, or auto
+  const PatchFEM::CoefficientField moduli = PatchFEM::CoefficientField::constant({1., 1.}); // lambda and mu
 
   Triangulation<dim>        triangulation;
   const MappingQ1<dim>      mapping;
@@ -97,10 +98,8 @@ void Step8<dim>::setup_system()
 template <int dim>
 void Step8<dim>::assemble_system()
 {
-  const double lambda = 1., mu = 1.;
-
   PatchFEM::Assembler<PatchFEM::Elasticity<dim>> assembler(space); // (*) instead of the loop over cells
-  assembler.set_coefficients(PatchFEM::CoefficientField::constant({lambda, mu}));
+  assembler.set_coefficients(moduli);
   assembler.set_body_load(space.evaluate(BodyForce<dim>())); // (*) any deal.II function
   assembler.assemble(system_matrix, system_rhs);
 }
@@ -113,9 +112,14 @@ void Step8<dim>::solve()
 
   // (*) Multigrid, whose coarse levels represent translations and rotations: the near-null space of elasticity.
   const PatchFEM::PreconditionAMG<double> preconditioner(system_matrix, space.rigid_body_modes());
-  space.copy_to(solver.solve(system_matrix, system_rhs, preconditioner), solution); // (*) in deal.II's numbering
+  PatchFEM::Vector<double>                x = solver.solve(system_matrix, system_rhs, preconditioner);
+  space.copy_to(x, solution); // (*) in deal.II's numbering
   constraints.distribute(solution);
-  std::cout << "   " << solver_control.last_step() << " iterations" << std::endl;
+  space.constraints().distribute(x);
+  using Fields       = PatchFEM::ElasticityFields<dim>; // (*) stresses and the like, where x lives
+  const auto largest = PatchFEM::field_extremes<Fields>(space, x, moduli).most[Fields::n_fields - 1];
+  std::cout << "   " << solver_control.last_step() << " iterations, von Mises stress up to " << largest.value << " at ("
+            << largest.place[0] << ", " << largest.place[1] << ")" << std::endl;
 }
 
 template <int dim>

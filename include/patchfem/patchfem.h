@@ -3,6 +3,7 @@
 
 /** @file All that a program with deal.II uses. */
 #include <patchfem/app/mesh.h>
+#include <patchfem/app/solution_values.h>
 #include <patchfem/assembly/assembler.h>
 #include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/fe_space_dealii.h>
