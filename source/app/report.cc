@@ -9,6 +9,7 @@
 #include <boost/algorithm/string/replace.hpp>
 #include <boost/format.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -207,7 +208,7 @@ namespace PatchFEM
                   << std::endl;
     }
 
-    void print_cycle(const CycleReport &cycle, const std::size_t number)
+    void print_cycle(const CycleReport &cycle, const std::size_t number, const std::vector<std::string> &said)
     {
       std::cout << "Cycle " << number << ": " << cycle.n_cells << " cells, ";
       if (cycle.cells_by_degree.size() > 1)
@@ -223,7 +224,8 @@ namespace PatchFEM
                          cycle.n_open_edges
                   << std::endl;
       for (const std::string &caution : cycle.cautions)
-        std::cout << "Caution: " << caution << std::endl;
+        if (std::find(said.begin(), said.end(), caution) == said.end())
+          std::cout << "Caution: " << caution << std::endl;
       print_rounding("The solution is", cycle.path);
       if (cycle.baseline)
         print_rounding("The baseline's solution is", *cycle.baseline);
@@ -380,7 +382,8 @@ namespace PatchFEM
     write();
     write_table();
     if (writes)
-      print_cycle(cycles.back(), cycles.size() - 1);
+      print_cycle(cycles.back(), cycles.size() - 1,
+                  cycles.size() > 1 ? cycles[cycles.size() - 2].cautions : std::vector<std::string>());
   }
 
   void RunReport::finish()

@@ -225,7 +225,7 @@ namespace PatchFEM
   FaceTerms FESpace<dim>::evaluate_on_faces(const dealii::Function<dim>                &function,
                                             const std::set<dealii::types::boundary_id> &boundary_ids) const
   {
-    check_mesh();
+    check_source();
     const ElementTables &tables = this->tables();
     const std::size_t    n      = tables.n_components;
     require(function.n_components == n, "A load on faces needs ", n,
@@ -267,7 +267,7 @@ namespace PatchFEM
       const std::function<std::vector<double>(const typename dealii::Triangulation<dim>::active_cell_iterator &)>
           &function) const
   {
-    check_mesh();
+    check_source();
     const std::vector<CellTable>    &batches = this->tables().batches;
     const RankTables                &ranks   = this->tables().ranks;
     std::vector<std::vector<double>> values(batches.size());
