@@ -21,7 +21,7 @@ namespace PatchFEM
   namespace
   {
     /** Faces and cells of a rank that are looked at. */
-    constexpr std::size_t sample_size = 2000;
+    constexpr std::size_t sample_size = 1000;
 
     /** Outward, of unit length. */
     template <int dim, typename Cell>
@@ -62,32 +62,20 @@ namespace PatchFEM
 
       double share()
       {
-        std::vector<Cell>                          cells;
         std::vector<std::pair<Cell, unsigned int>> faces;
         for (const auto &cell : dof_handler.active_cell_iterators())
-          if (cell->is_locally_owned())
-          {
-            cells.push_back(cell);
-            if (cell->at_boundary() && cell->get_fe().degree == 1)
-              for (const unsigned int f : cell->face_indices())
-                if (cell->at_boundary(f))
-                  faces.emplace_back(cell, f);
-          }
-
-        double wasted = 0.;
-        double weight = thin_out(faces);
-        for (const auto &[cell, f] : faces)
-          wasted += weight * wasted_behind(cell, f);
-        const MPI_Comm communicator = dof_handler.get_communicator();
-        wasted                      = Utilities::MPI::sum(wasted, communicator);
+          if (cell->is_locally_owned() && cell->at_boundary() && cell->get_fe().degree == 1)
+            for (const unsigned int f : cell->face_indices())
+              if (cell->at_boundary(f))
+                faces.emplace_back(cell, f);
+        const double wasted = sum(faces, [&](const auto &face) { return wasted_behind(face.first, face.second); });
         if (!(wasted > 0.))
           return 0.;
-        double total = 0.;
-        weight       = thin_out(cells);
-        for (const Cell &cell : cells)
-          total += weight * energy(cell);
-        total = Utilities::MPI::sum(total, communicator);
-        return std::min(wasted / total, 1.);
+        std::vector<Cell> cells;
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (cell->is_locally_owned())
+            cells.push_back(cell);
+        return std::min(wasted / sum(cells, [&](const Cell &cell) { return energy(cell); }), 1.);
       }
 
     private:
@@ -108,18 +96,17 @@ namespace PatchFEM
       const hp::MappingCollection<dim> mappings; // which fe_values points to
       hp::FEValues<dim>                fe_values;
 
-      /** Leaves a random sample of @p items, and returns how many each of them stands for. */
-      template <typename Item>
-      static double thin_out(std::vector<Item> &items)
+      /** The sum of @p function over the items of all ranks, estimated from a random sample of many. */
+      template <typename Item, typename Function>
+      double sum(const std::vector<Item> &items, const Function &function) const
       {
-        const std::size_t n = items.size();
-        if (n <= sample_size)
-          return 1.;
         std::vector<Item> sample;
         std::mt19937      generator;
         std::sample(items.begin(), items.end(), std::back_inserter(sample), sample_size, generator);
-        items.swap(sample);
-        return static_cast<double>(n) / sample_size;
+        double result = 0.;
+        for (const Item &item : sample)
+          result += function(item) * items.size() / sample.size();
+        return Utilities::MPI::sum(result, dof_handler.get_communicator());
       }
 
       /** The cells on the way from a boundary face to the opposite one, none if it is far or not on this rank. */

@@ -4,6 +4,7 @@
 #include "extraction_ranks_check.h"
 
 #include <patchfem/app/mesh.h>
+#include <patchfem/assembly/assembler.h>
 #include <patchfem/assembly/fe_space_dealii.h>
 #include <patchfem/base/exceptions.h>
 
@@ -694,6 +695,41 @@ namespace
         {
           EXPECT_EQ(again(dof), 7. + double(dof));
         }
+    }
+  }
+
+  /** Loads of a function on faces and of another of cells: their sums over all unknowns are integrals. */
+  TEST(ExtractionRanks, FunctionsOnFacesAndOfCells)
+  {
+    const Distributed<2> mesh(2, 3);
+    DoFHandler<2>        dof_handler(mesh.triangulation);
+    dof_handler.distribute_dofs(FE_Q<2>(1));
+    AffineConstraints<double> constraints(DoFTools::extract_locally_relevant_dofs(dof_handler));
+    DoFTools::make_hanging_node_constraints(dof_handler, constraints);
+    constraints.close();
+    PatchFEM::ExtractionData<2> extraction;
+    extraction.boundary_ids = {fixed, loaded};
+    for (const PatchFEM::Backend &backend : {PatchFEM::Backend(), shared_backend()})
+    {
+      const PatchFEM::FESpace<2>                 space(backend, MappingQ<2>(1), dof_handler, constraints, extraction);
+      PatchFEM::Assembler<PatchFEM::Laplace<2>>  assembler(space);
+      PatchFEM::Vector<double>                   rhs;
+      LinearAlgebra::distributed::Vector<double> load(dof_handler.locally_owned_dofs(), MPI_COMM_WORLD);
+      const auto                                 sum = [&] {
+        assembler.assemble_rhs(rhs);
+        space.copy_to(rhs, load);
+        return load.mean_value() * load.size();
+      };
+      assembler.set_coefficients(PatchFEM::CoefficientField::constant({1.}));
+      assembler.set_face_terms(space.evaluate_on_faces(Functions::ConstantFunction<2>(3.), {loaded}));
+      EXPECT_NEAR(sum(), 3., 1e-12);
+      assembler.set_face_terms(space.evaluate_on_faces(Functions::ConstantFunction<2>(3.)));
+      EXPECT_NEAR(sum(), 6., 1e-12);
+      assembler.set_face_terms(PatchFEM::FaceTerms());
+      assembler.set_body_load(PatchFEM::CoefficientField::by_cell(
+          space, [](const auto &cell) { return std::vector<double>{cell->center()[0]}; }));
+      EXPECT_NEAR(sum(), 0.5, 1e-12); // linear functions are those of the centres in the mean
+      EXPECT_THROW(space.evaluate_on_faces(Functions::ConstantFunction<2>(3.), {other}), PatchFEM::Error);
     }
   }
 } // namespace

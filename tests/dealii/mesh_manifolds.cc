@@ -21,7 +21,8 @@ namespace
     std::ostringstream vertices, elements;
     const unsigned int n_layers = dim == 2 ? 1 : 2, n = 2 * n_sectors;
     unsigned int       n_elements = 0;
-    const auto         vertex     = [&](const unsigned int sector, const unsigned int shell, const unsigned int layer) {
+    vertices.precision(15);
+    const auto vertex = [&](const unsigned int sector, const unsigned int shell, const unsigned int layer) {
       return 1 + layer * n + 2 * (sector % n_sectors) + shell;
     };
     for (unsigned int layer = 0; layer < n_layers; ++layer)
@@ -96,13 +97,13 @@ TEST(MeshManifolds, new_vertices_lie_on_circles_and_cylinders)
           {
             for (const unsigned int v : face->vertex_indices())
               EXPECT_NEAR(std::hypot(face->vertex(v)[0] - 2., face->vertex(v)[1] - 1.), 0.5 * face->boundary_id(),
-                                   1e-5);
+                                   1e-9);
           }
     }
     EXPECT_NEAR(errors[0] / errors[1], 4., 0.05) << "in " << dim << " dimensions";
     // The polygon stays what it is.
     EXPECT_EQ(make_triangulation(triangulation, with_manifolds(parameters, "", 2)).polygons, "1, 2");
-    EXPECT_NEAR(total_measure(triangulation), 0.75 * 6. * std::sin(numbers::PI / 6.), 1e-5);
+    EXPECT_NEAR(total_measure(triangulation), 0.75 * 6. * std::sin(numbers::PI / 6.), 1e-9);
     EXPECT_EQ(make_triangulation(triangulation, with_manifolds(parameters, manifolds, 0)).polygons, "");
   };
   Triangulation<2> plane;

@@ -21,7 +21,7 @@ namespace PatchFEM
    * - Simplices: of the energy of strains that differ between both sides, and of transverse shear between free sides, the
    *   part that the linear interpolant of a bending has more than that.
    *
-   * Large meshes are sampled: at most some thousand faces and cells of each rank. Collective; ghosts are up to date.
+   * Large meshes are sampled: at most a thousand faces and cells of each rank. Collective; ghosts are up to date.
    *
    * @param moduli Lame's parameters lambda and mu at a point of a material.
    * @param mean_dilatation Whether only the mean divergence of a cell has volumetric energy.

@@ -32,7 +32,7 @@ namespace PatchFEM
    *     set Simplices           = none                # cut: none | kuhn (2 triangles, 6 tets) | dealii (8, 24),
    *     set Scale               = 1                   # scaled,
    *     set Rotation            =                     # turned about the origin, `z 30` (axis, degrees; 2D: z only),
-   *     set Manifolds           = hole: circle 0, 0   # given curves by boundary, as it lies now,
+   *     set Manifolds           =                     # its boundaries put on curves, `hole: circle 0, 0`,
    *     set Global refinements  = 0                   # and refined
    *     set Simplex refinement  = red                 # simplices only: red | dealii
    *   end

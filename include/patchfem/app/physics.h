@@ -50,7 +50,7 @@ namespace PatchFEM
     /** What a user should know of solutions on such a mesh, on this rank's cells; mostly nothing. */
     virtual std::string caution(const dealii::DoFHandler<dim> &) const { return ""; }
 
-    /** The like of a solution, whose ghosts are up to date; one text on all ranks. Collective. */
+    /** A warning about a solution, whose ghosts are up to date, alike on all ranks; mostly none. Collective. */
     virtual std::string caution_after(const Discretisation<dim> &,
                                       const dealii::LinearAlgebra::distributed::Vector<double> &) const
     {

@@ -29,7 +29,7 @@ namespace PatchFEM
     {}
   };
 
-  /** Thrown where a matrix is not positive definite, or not finite, in the numbers that it is stored in. */
+  /** A matrix, preconditioner or iteration is not positive definite or not finite: a shorter step may cure it. */
   class NotPositiveDefinite : public Error
   {
   public:
