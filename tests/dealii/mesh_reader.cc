@@ -208,7 +208,8 @@ TEST(MeshReader, a_hexahedron_of_gmsh_4_by_eye)
   EXPECT_EQ(mesh.material_ids[0], 4U);
   // Faces are ordered -x, +x, -y, +y, -z, +z. That at the bottom is in the groups 3 and 8.
   EXPECT_EQ(mesh.face_ids, (std::vector<std::uint32_t>{0, 0, 0, 0, 9, 0}));
-  EXPECT_EQ(mesh.facts.boundaries.text(9), "3 + 8");
+  for (const char *group : {"3", "8"})
+    EXPECT_EQ(mesh.facts.boundaries.find(group, "E", "boundary"), (std::set<unsigned int>{9}));
 }
 
 TEST(MeshReader, tetrahedra_of_vtk_5_by_eye)
