@@ -131,7 +131,10 @@ namespace PatchFEM
 
     dealii::FullMatrix<double> &block(Blocks &blocks, const unsigned int i, const unsigned int j) const
     {
-      return blocks.emplace(Pair(i, j), dealii::FullMatrix<double>(n_modes, n_modes)).first->second;
+      const auto found = blocks.find(Pair(i, j));
+      return found != blocks.end()
+                 ? found->second
+                 : blocks.emplace(Pair(i, j), dealii::FullMatrix<double>(n_modes, n_modes)).first->second;
     }
 
     void eliminate(const unsigned int part, Blocks &blocks)
@@ -149,24 +152,28 @@ namespace PatchFEM
         if (found != blocks.end())
           blocks.erase(found);
       }
+      std::vector<double> pivots(n_modes, 0.); // 0 of a free mode
       for (unsigned int m = 0; m < n_modes; ++m)
       {
         const double pivot = step.rows(m, m);
         step.held[m]       = pivot > 1e-12 * traces[part];
         if (!step.held[m])
           continue;
-        for (unsigned int i = m + 1; i < n_modes; ++i)
-          step.rows.add_row(i, -step.rows(m, i) / pivot, m);
-        for (unsigned int k = 1; k < step.parts.size(); ++k)
-          for (unsigned int l = k; l < step.parts.size(); ++l) // parts behind the first ascend
-            for (unsigned int i = 0; i < n_modes; ++i)
-              for (unsigned int j = 0; j < n_modes; ++j)
-                block(blocks, step.parts[k], step.parts[l])(i, j) -=
-                    step.rows(m, k * n_modes + i) * step.rows(m, l * n_modes + j) / pivot;
+        pivots[m] = pivot;
         for (unsigned int j = 0; j < step.rows.n(); ++j)
-          step.rows(m, j) /= j == m ? 1. : pivot;
-        step.rows(m, m) = 1.;
+          step.rows(m, j) /= pivot;
+        for (unsigned int i = m + 1; i < n_modes; ++i)
+          step.rows.add_row(i, -step.rows(i, m), m);
       }
+      for (unsigned int k = 1; k < step.parts.size(); ++k)
+        for (unsigned int l = k; l < step.parts.size(); ++l) // parts behind the first ascend
+        {
+          dealii::FullMatrix<double> &rest = block(blocks, step.parts[k], step.parts[l]);
+          for (unsigned int m = 0; m < n_modes; ++m)
+            for (unsigned int i = 0; i < n_modes && pivots[m] > 0.; ++i)
+              for (unsigned int j = 0; j < n_modes; ++j)
+                rest(i, j) -= step.rows(m, k * n_modes + i) * pivots[m] * step.rows(m, l * n_modes + j);
+        }
       steps.push_back(std::move(step));
     }
 

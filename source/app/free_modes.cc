@@ -210,7 +210,7 @@ namespace PatchFEM
       double              sine;
     };
 
-    /** What the conditions on displacements say about the modes of parts. */
+    /** Conditions on displacements, as conditions on the modes of parts. */
     template <int dim>
     class Conditions
     {
@@ -422,7 +422,30 @@ namespace PatchFEM
       Point<dim> point;
     };
 
-    /** Adds what holds the modes of parts: Dirichlet values, elastic support, a reaction, and nodes in common. */
+    /** The part of each vertex, parts.size() of one that several share; empty where none can turn about one. */
+    template <int dim>
+    std::vector<unsigned int>
+    parts_of_vertices(const dealii::DoFHandler<dim> &dof_handler, const Parts<dim> &parts, const unsigned int n_modes)
+    {
+      if (parts.size() == 1 || n_modes == 1)
+        return {};
+      constexpr unsigned int    none = dealii::numbers::invalid_unsigned_int;
+      CoarseIndex<dim>          coarse_index;
+      std::vector<unsigned int> result(dof_handler.get_triangulation().n_vertices(), none);
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (!cell->is_artificial())
+        {
+          const unsigned int part = parts(coarse_index(cell));
+          for (const unsigned int v : cell->vertex_indices())
+          {
+            unsigned int &known = result[cell->vertex_index(v)];
+            known               = known == none || known == part ? part : parts.size();
+          }
+        }
+      return result;
+    }
+
+    /** Adds Dirichlet values, elastic support, reactions, and nodes that parts share, which are returned. */
     template <int dim>
     std::vector<Joint<dim>> collect_conditions(const Discretisation<dim>                  &discretisation,
                                                const Physics<dim>                         &physics,
@@ -438,22 +461,8 @@ namespace PatchFEM
       CellUnknowns<dim>                                               unknowns(discretisation);
       CoarseIndex<dim>                                                coarse_index;
 
-      constexpr unsigned int    none = dealii::numbers::invalid_unsigned_int;
-      std::vector<unsigned int> part_of_vertex; // or more than one: parts.size()
-      if (parts.size() > 1 && physics.mode_names().size() > 1)
-      {
-        part_of_vertex.assign(dof_handler.get_triangulation().n_vertices(), none);
-        for (const auto &cell : dof_handler.active_cell_iterators())
-          if (!cell->is_artificial())
-          {
-            const unsigned int part = parts(coarse_index(cell));
-            for (const unsigned int v : cell->vertex_indices())
-            {
-              unsigned int &known = part_of_vertex[cell->vertex_index(v)];
-              known               = known == none || known == part ? part : parts.size();
-            }
-          }
-      }
+      const std::vector<unsigned int> part_of_vertex =
+          parts_of_vertices(dof_handler, parts, physics.mode_names().size());
       const auto meets_another = [&](const CellIterator<dim> &cell) {
         if (part_of_vertex.empty())
           return false;
@@ -511,6 +520,51 @@ namespace PatchFEM
       return joints;
     }
 
+    /** The first of the parts that each one meets, directly or by others, by the conditions in @p sum. */
+    std::vector<unsigned int> bodies_of(const unsigned int n_parts, const Blocks &sum)
+    {
+      Sets                      sets(n_parts);
+      std::vector<unsigned int> first(n_parts), result(n_parts);
+      for (const auto &block : sum)
+        sets.union_set(block.first.first, block.first.second);
+      for (unsigned int part = n_parts; part-- > 0;)
+        first[sets.find_set(part)] = part;
+      for (unsigned int part = 0; part < n_parts; ++part)
+        result[part] = first[sets.find_set(part)];
+      return result;
+    }
+
+    /** By part, the modes that move it, [locally owned unknown], and its coefficients there. */
+    using Moving = std::map<unsigned int, std::vector<std::pair<std::vector<double> *, std::vector<double>>>>;
+
+    template <int dim>
+    void fill_modes(const Discretisation<dim> &discretisation,
+                    const Parts<dim>          &parts,
+                    const Conditions<dim>     &conditions,
+                    const Moving              &moving)
+    {
+      const dealii::DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+      const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
+      CellUnknowns<dim>              unknowns(discretisation);
+      CoarseIndex<dim>               coarse_index;
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (!cell->is_artificial())
+        {
+          const unsigned int part = parts(coarse_index(cell));
+          const auto         list = moving.find(part);
+          if (list == moving.end())
+            continue;
+          unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
+            if (!owned.is_element(index))
+              return;
+            const std::vector<double> values = conditions.modes_at({part, point, component});
+            for (const auto &item : list->second)
+              (*item.first)[owned.index_within_set(index)] =
+                  std::inner_product(values.begin(), values.end(), item.second.begin(), 0.);
+          });
+        }
+    }
+
     /** Where @p part meets others, if that is a node or nodes on a line: how it may turn. */
     template <int dim>
     std::string
@@ -554,7 +608,6 @@ namespace PatchFEM
   {
     const dealii::DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
-    const dealii::IndexSet           &owned         = dof_handler.locally_owned_dofs();
     const std::vector<std::string>    mode_names    = physics.mode_names();
     const unsigned int                n_modes       = mode_names.size();
 
@@ -589,65 +642,32 @@ namespace PatchFEM
     }
     const std::size_t n_almost = result.size();
 
-    // Parts that meet, directly or by others, by the first of them.
-    Sets                      meeting(parts.size());
-    std::vector<unsigned int> first_of(parts.size());
-    for (const auto &block : sum)
-      meeting.union_set(block.first.first, block.first.second);
-    for (unsigned int part = parts.size(); part-- > 0;)
-      first_of[meeting.find_set(part)] = part;
-    const auto   first_part = [&](const unsigned int part) { return first_of[meeting.find_set(part)]; };
-    unsigned int n_bodies   = 0;
-    for (unsigned int part = 0; part < parts.size(); ++part)
-      n_bodies += first_part(part) == part;
-
-    // By part, [its free combination]: where in the result, and the coefficients.
-    std::map<unsigned int, std::vector<std::pair<std::vector<double> *, std::vector<double>>>> moving;
-    unsigned int                                                                               last = 0;
+    const std::vector<unsigned int> bodies = bodies_of(parts.size(), sum);
+    const bool   one_body = std::all_of(bodies.begin(), bodies.end(), [](const auto b) { return b == 0; });
+    unsigned int last     = 0;
     for (const FreeCombination &combination : free)
     {
       if (result.size() == n_almost || combination.part != last)
       {
         result.push_back({name_of(combination.part, combination.coefficients.size() == parts.size()), "",
                           place_of_joint(combination.part, joints, discretisation.communicator)});
-        result.back().body = name_of(first_part(combination.part), n_bodies == 1);
+        result.back().body = name_of(bodies[combination.part], one_body);
       }
       last = combination.part;
       result.back().names += (result.back().names.empty() ? "" : ", ") + mode_names[combination.mode];
-      result.back().modes.emplace_back(owned.n_elements(), 0.);
+      result.back().modes.emplace_back(dof_handler.n_locally_owned_dofs(), 0.);
     }
-    std::size_t r = n_almost, v = 0;
-    for (const FreeCombination &combination : free)
-    {
-      for (const auto &item : combination.coefficients)
-        moving[item.first].emplace_back(&result[r].modes[v], item.second);
-      if (++v == result[r].modes.size())
+    Moving moving;
+    auto   combination = free.begin();
+    for (auto motion = result.begin() + n_almost; motion != result.end(); ++motion)
+      for (std::vector<double> &mode : motion->modes)
       {
-        ++r;
-        v = 0;
+        for (const auto &item : combination->coefficients)
+          moving[item.first].emplace_back(&mode, item.second);
+        ++combination;
       }
-    }
-    if (free.empty())
-      return result;
-
-    CellUnknowns<dim> unknowns(discretisation);
-    CoarseIndex<dim>  coarse_index;
-    for (const auto &cell : dof_handler.active_cell_iterators())
-      if (!cell->is_artificial())
-      {
-        const unsigned int part = parts(coarse_index(cell));
-        const auto         list = moving.find(part);
-        if (list == moving.end())
-          continue;
-        unknowns.visit(cell, [&](const auto index, const Point<dim> &point, const unsigned int component) {
-          if (!owned.is_element(index))
-            return;
-          const std::vector<double> values = conditions.modes_at({part, point, component});
-          for (const auto &item : list->second)
-            (*item.first)[owned.index_within_set(index)] =
-                std::inner_product(values.begin(), values.end(), item.second.begin(), 0.);
-        });
-      }
+    if (!free.empty())
+      fill_modes(discretisation, parts, conditions, moving);
     return result;
   }
 

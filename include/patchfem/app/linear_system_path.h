@@ -66,8 +66,8 @@ namespace PatchFEM
     /// constrained they are a basis of the null space of the matrix, which has 0 at the others.
     std::vector<std::vector<double>> free_modes;
 
-    /// What a mode would take to be accelerated, a body load equal to it: the part of the mesh that moves, its values at
-    /// locally owned unknowns with constraints resolved, and its resultants, the moment about the origin.
+    /// The body load that accelerates a mode as it is, of density 1: the body that moves, its values at locally owned
+    /// unknowns with constraints resolved, and its resultants, the moment about the origin.
     struct Inertia
     {
       std::string         part;

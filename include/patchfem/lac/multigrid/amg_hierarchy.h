@@ -57,8 +57,8 @@ namespace PatchFEM
   public:
     /**
      * Everything: aggregates, patterns, values. @p near_null has a row for every row of @p A.
-     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. What is
-     * in the span of the modes on every aggregate smoothed prolongators keep: from Q w = v, Q the
+     * @param null_vectors Orthonormal basis of the null space of @p A, if it is singular, on its back end. Smoothed
+     * prolongators keep of it the span of the modes on every aggregate: from Q w = v, Q the
      * tentative one, follow P w = v and (R A P) w = 0. The last level is inverted on its complement, see DenseInverse.
      * A part of the mesh that has become a single node earlier, whose block of R A P is singular, gets s w w^T there.
      */
