@@ -101,7 +101,10 @@ namespace PatchFEM
           if (names[k] == "energy")
             add({}, names[k], integrals[k]);
           else if (names[k] == "absorbed")
-            absorbed.force[0] = -integrals[k];
+          {
+            absorbed.force[0]      = -integrals[k];
+            absorbed.magnitudes[0] = std::abs(integrals[k]);
+          }
         if (physics.has_unit_rhs())
           return;
         if (equation.body_load)
@@ -119,21 +122,11 @@ namespace PatchFEM
         }
         for (auto &item : held)
           holding += item.second;
-        const std::pair<double, double> imbalance = share_imbalance(loads, holding, by_faces, held);
+        const std::pair<double, double> imbalance = share_imbalance(loads, holding, held);
 
-        for (auto &[id, faces] : by_faces)
-          if (faces.load.is_there())
-            add({"loads", problem.mesh.boundaries.text(id)}, faces.load);
+        add_by_boundary(by_faces, held);
         if (equation.body_load)
           add({"body_loads"}, body);
-        std::map<boundary_id, Resultant> by_boundary;
-        for (auto &[id, reaction] : held)
-          by_boundary[id] = reaction;
-        for (auto &[id, faces] : by_faces)
-          if (faces.spring.is_there())
-            by_boundary.emplace(id, Resultant(n_comp, dim)).first->second += faces.spring;
-        for (auto &[id, reaction] : by_boundary)
-          add({"reactions", problem.mesh.boundaries.text(id)}, reaction);
         if (absorbed.is_there())
           add({"absorbed"}, absorbed);
         add({"total_loads"}, loads);
@@ -202,6 +195,21 @@ namespace PatchFEM
           add(of, name, *value);
       }
 
+      void add_by_boundary(std::map<boundary_id, FaceResultants> &by_faces, std::map<boundary_id, Reaction> &held)
+      {
+        for (auto &[id, faces] : by_faces)
+          if (faces.load.is_there())
+            add({"loads", problem.mesh.boundaries.text(id)}, faces.load);
+        std::map<boundary_id, Resultant> by_boundary;
+        for (auto &[id, reaction] : held)
+          by_boundary[id] = reaction;
+        for (auto &[id, faces] : by_faces)
+          if (faces.spring.is_there())
+            by_boundary.emplace(id, Resultant(n_comp, dim)).first->second += faces.spring;
+        for (auto &[id, reaction] : by_boundary)
+          add({"reactions", problem.mesh.boundaries.text(id)}, reaction);
+      }
+
       /** The elements of the batches at the points of pictures. */
       std::vector<ReferenceElement> reference_points() const
       {
@@ -268,59 +276,47 @@ namespace PatchFEM
             const int d = dim == 2 ? 0 : (k + 1) % 3, e = dim == 2 ? 1 : (k + 2) % 3;
             result.moment[k] = first(e, d) - first(d, e);
           }
+        for (const int k : {0, 1})
+          for (const double x : k == 0 ? result.force : result.moment)
+            result.magnitudes[k] += std::abs(x);
         return result;
       }
 
       /**
-       * The sums of @p loads and @p holding, relative to the sum of all magnitudes. What the solver's tolerance explains
-       * of them is taken from the reactions, in proportion to the unknowns that hold a component.
+       * How far @p loads and @p holding are from balance in forces and in moments, relative to the sum of all magnitudes.
+       * What the solver's tolerance explains is taken from the reactions, in proportion to the unknowns that hold a
+       * component.
        */
-      std::pair<double, double> share_imbalance(const Resultant                       &loads,
-                                                Resultant                             &holding,
-                                                std::map<boundary_id, FaceResultants> &by_faces,
-                                                std::map<boundary_id, Reaction>       &held) const
+      std::pair<double, double>
+      share_imbalance(const Resultant &loads, Resultant &holding, std::map<boundary_id, Reaction> &held) const
       {
-        const auto balance = [&](std::vector<double> Resultant::*part, const std::size_t i, const double scale,
-                                 const std::vector<int> &components) {
-          const double sum = (loads.*part)[i] + (holding.*part)[i];
-          double       n   = 0.;
-          for (const auto &item : held)
+        const auto share = [&](std::vector<double> Resultant::*part, const int i, const std::vector<int> &components) {
+          const int    kind  = part == &Resultant::force ? 0 : 1;
+          const double scale = loads.magnitudes[kind] + holding.magnitudes[kind];
+          const double sum   = (loads.*part)[i] + (holding.*part)[i];
+          const auto   n_of  = [&](const Reaction &reaction) {
+            std::int64_t n = 0;
             for (const int c : components)
-              n += item.second.n_held[c];
+              n += reaction.n_held[c];
+            return static_cast<double>(n);
+          };
+          double n = 0.;
+          for (const auto &item : held)
+            n += n_of(item.second);
           if (n > 0. && std::abs(sum) <= 100. * problem.tolerance * scale)
           {
             for (auto &item : held)
-              for (const int c : components)
-                (item.second.*part)[i] -= sum * item.second.n_held[c] / n;
+              (item.second.*part)[i] -= sum * n_of(item.second) / n;
             (holding.*part)[i] -= sum;
           }
           return scale > 0. ? std::abs(sum) / scale : 0.;
         };
-        const auto scale_of = [&](std::vector<double> Resultant::*part) {
-          double     scale    = 0.;
-          const auto add_norm = [&](const Resultant &r) {
-            double square = 0.;
-            for (const double x : r.*part)
-              square += x * x;
-            scale += std::sqrt(square);
-          };
-          add_norm(loads);
-          for (const auto &item : by_faces)
-          {
-            add_norm(item.second.load);
-            add_norm(item.second.spring);
-          }
-          for (const auto &item : held)
-            add_norm(item.second);
-          return scale;
-        };
         std::pair<double, double> result;
         for (int c = 0; c < n_comp; ++c)
-          result.first = std::max(result.first, balance(&Resultant::force, c, scale_of(&Resultant::force), {c}));
-        for (std::size_t k = 0; k < loads.moment.size(); ++k)
-          result.second = std::max(result.second, balance(&Resultant::moment, k, scale_of(&Resultant::moment),
-                                                          dim == 2 ? std::vector<int>{0, 1}
-                                                                   : std::vector<int>{int(k + 1) % 3, int(k + 2) % 3}));
+          result.first = std::max(result.first, share(&Resultant::force, c, {c}));
+        for (int k = 0; k < static_cast<int>(loads.moment.size()); ++k)
+          result.second = std::max(result.second, dim == 2 ? share(&Resultant::moment, k, {0, 1})
+                                                           : share(&Resultant::moment, k, {(k + 1) % 3, (k + 2) % 3}));
         return result;
       }
     };

@@ -178,70 +178,75 @@ namespace PatchFEM
         return Cell(&solution.get_triangulation(), cell->level(), cell->index(), &solution);
       }
 
-      /** All cells that meet at nodes of this rank's are its own or ghosts. */
-      void average()
+      std::vector<std::vector<unsigned int>>         first_dof; ///< of the solution at each node, [element][node]
+      std::unordered_map<std::uint64_t, std::size_t> places;    ///< in sums, by node and material
+      std::vector<double>                            sums;      ///< of a node: weight, and the numbers times weights
+
+      /** The nodes of each element. */
+      dealii::hp::QCollection<dim> find_nodes()
       {
-        const dealii::hp::MappingCollection<dim> mappings(mapping);
-        dealii::hp::QCollection<dim>             nodes;
-        std::vector<std::vector<unsigned int>>   first_dof; // of the solution at each node, [element][node]
+        dealii::hp::QCollection<dim> nodes;
         for (unsigned int i = 0; i < solution.get_fe_collection().size(); ++i)
         {
-          const auto &there = dof_handler.get_fe(i).base_element(0).get_unit_support_points(),
-                     &fe    = solution.get_fe(i).get_unit_support_points();
-          nodes.push_back(dealii::Quadrature<dim>(there));
+          const auto &here = dof_handler.get_fe(i).base_element(0).get_unit_support_points(),
+                     &fe   = solution.get_fe(i).get_unit_support_points();
+          nodes.push_back(dealii::Quadrature<dim>(here));
           first_dof.emplace_back();
-          for (const dealii::Point<dim> &node : there)
+          for (const dealii::Point<dim> &node : here)
             first_dof.back().push_back(
                 std::find_if(fe.begin(), fe.end(), [&](const auto &x) { return x.distance(node) < 1e-10; }) -
                 fe.begin());
         }
-        dealii::hp::FEValues<dim> hp_values(mappings, solution.get_fe_collection(), nodes,
-                                            SolutionValues<dim>::update_flags());
+        return nodes;
+      }
 
-        std::unordered_map<std::uint64_t, std::size_t> places; // of sums, by node and material
-        std::vector<double>                            sums;   // weight, and the numbers
-        std::vector<dealii::types::global_dof_index>   dofs;
-        const auto                                     sums_at = [&](const Cell &cell, const unsigned int node) {
-          const std::uint64_t dof = dofs[first_dof[cell->active_fe_index()][node]];
+      /** Calls @p function(node, sums there) for the nodes of a cell of the solution. */
+      template <typename Function>
+      void for_nodes(const Cell &cell, const Function &function)
+      {
+        std::vector<dealii::types::global_dof_index> dofs(cell->get_fe().n_dofs_per_cell());
+        cell->get_dof_indices(dofs);
+        const std::vector<unsigned int> &nodes = first_dof[cell->active_fe_index()];
+        for (unsigned int node = 0; node < nodes.size(); ++node)
+        {
+          const std::uint64_t dof   = dofs[nodes[node]];
           const auto          place = places.emplace((dof << 32) | cell->material_id(), sums.size());
           if (place.second)
             sums.resize(sums.size() + n + 1);
-          return &sums[place.first->second];
-        };
-        const auto get_dofs = [&](const Cell &cell) {
-          dofs.resize(cell->get_fe().n_dofs_per_cell());
-          cell->get_dof_indices(dofs);
-        };
+          function(node, &sums[place.first->second]);
+        }
+      }
+
+      /** All cells that meet at nodes of this rank's are its own or ghosts. */
+      void average()
+      {
+        const dealii::hp::MappingCollection<dim> mappings(mapping);
+        dealii::hp::FEValues<dim>                hp_values(mappings, solution.get_fe_collection(), find_nodes(),
+                                                           SolutionValues<dim>::update_flags());
         for (const auto &cell : solution.active_cell_iterators())
           if (!cell->is_artificial())
           {
-            get_dofs(cell);
             hp_values.reinit(cell);
             const double weight = cell->measure();
             const auto   there  = values.at(hp_values.get_present_fe_values(), cell);
-            for (unsigned int node = 0; node < there.size(); ++node)
-            {
-              double *sum = sums_at(cell, node);
+            for_nodes(cell, [&](const unsigned int node, double *sum) {
               *sum++ += weight;
               for (const auto &picture : pictures)
                 for (const int k : picture.values)
                   *sum++ += weight * there[node][k];
-            }
+            });
           }
-        std::vector<dealii::types::global_dof_index> own_dofs;
+        std::vector<dealii::types::global_dof_index> dofs;
         for (const auto &cell : dof_handler.active_cell_iterators())
           if (cell->is_locally_owned())
           {
-            const Cell of_solution = solution_cell(cell);
-            get_dofs(of_solution);
-            own_dofs.resize(cell->get_fe().n_dofs_per_cell());
-            cell->get_dof_indices(own_dofs);
-            for (unsigned int i = 0; i < own_dofs.size(); ++i)
-            {
-              const auto [component, node] = cell->get_fe().system_to_component_index(i);
-              const double *sum            = sums_at(of_solution, node);
-              field(own_dofs[i])           = sum[1 + component] / sum[0];
-            }
+            const dealii::FiniteElement<dim> &fe = cell->get_fe();
+            dofs.resize(fe.n_dofs_per_cell());
+            cell->get_dof_indices(dofs);
+            for_nodes(solution_cell(cell), [&](const unsigned int node, const double *sum) {
+              for (unsigned int c = 0; c < n; ++c)
+                field(dofs[fe.component_to_system_index(c, node)]) = sum[1 + c] / sum[0];
+            });
           }
       }
     };

@@ -6,7 +6,7 @@
 #include <deal.II/base/mpi.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 namespace PatchFEM
 {
@@ -15,8 +15,15 @@ namespace PatchFEM
 
   void Resultant::add(const double *const f, const double *const x)
   {
+    double f_square = 0., x_square = 0.;
     for (std::size_t c = 0; c < force.size(); ++c)
+    {
       force[c] += f[c];
+      f_square += f[c] * f[c];
+      x_square += moment.empty() ? 0. : x[c] * x[c];
+    }
+    magnitudes[0] += std::sqrt(f_square);
+    magnitudes[1] += std::sqrt(f_square) * std::sqrt(x_square);
     if (moment.size() == 1)
       moment[0] += x[0] * f[1] - x[1] * f[0];
     if (moment.size() == 3)
@@ -30,6 +37,8 @@ namespace PatchFEM
       force[c] += other.force[c];
     for (std::size_t k = 0; k < moment.size(); ++k)
       moment[k] += other.moment[k];
+    for (const int k : {0, 1})
+      magnitudes[k] += other.magnitudes[k];
     return *this;
   }
 
@@ -86,8 +95,12 @@ namespace PatchFEM
         return;
       std::vector<double *> numbers;
       for (auto &item : resultants)
+      {
         for (const auto &number : item.second.numbers())
           numbers.push_back(number.second);
+        for (double &magnitude : item.second.magnitudes)
+          numbers.push_back(&magnitude);
+      }
       std::vector<double> values;
       for (const double *number : numbers)
         values.push_back(*number);
@@ -104,14 +117,25 @@ namespace PatchFEM
       const PointwiseEquation<dim> &equation;
       const unsigned int            n_comp = tables.n_components;
 
+      // What is needed of a cell, kept so that memory is asked for once.
+      std::vector<SmallVector<dim, double>> gradients = {}; // [q][shape]
+      std::vector<double>                   weights = {}, points = {}, values = {}, grad_u = {}, mean = {};
+      std::vector<double>                   parameters = std::vector<double>(equation.law.n_parameters),
+                          of_law = std::vector<double>(equation.law.n_values), flux = std::vector<double>(n_comp * dim),
+                          source = std::vector<double>(n_comp), load = std::vector<double>(n_comp);
+
       /** Adds the integrals over the volume of a cell. @p u and @p r are [shape][component]. */
-      void add_volume(const CellTable &batch, const int cell, const double *u, double *r) const
+      void add_volume(const CellTable &batch, const int cell, const double *u, double *r)
       {
-        const ReferenceElement               &reference = batch.reference;
-        const int                             n_shape = reference.n_shape, n_q = reference.n_quadrature;
-        std::vector<SmallVector<dim, double>> gradients(std::size_t(n_q) * n_shape);
-        std::vector<double> weights(n_q), values(n_q * n_comp), grad_u(n_q * n_comp * dim), mean(n_comp * dim);
-        double              volume = 0.;
+        const ReferenceElement &reference = batch.reference;
+        const int               n_shape = reference.n_shape, n_q = reference.n_quadrature;
+        gradients.resize(std::size_t(n_q) * n_shape);
+        weights.resize(n_q);
+        points.resize(n_q * dim);
+        values.assign(n_q * n_comp, 0.);
+        grad_u.assign(n_q * n_comp * dim, 0.);
+        mean.assign(n_comp * dim, 0.);
+        double volume = 0.;
         for (int q = 0; q < n_q; ++q)
         {
           const auto J =
@@ -138,8 +162,6 @@ namespace PatchFEM
         for (double &entry : mean)
           entry /= volume;
 
-        std::vector<double> points(n_q * dim), parameters(equation.law.n_parameters), of_law(equation.law.n_values),
-            flux(n_comp * dim), source(n_comp), load(n_comp, 0.);
         cell_quadrature_points(tables, batch, cell, points.data());
         for (int q = 0; q < n_q; ++q)
         {
@@ -188,34 +210,156 @@ namespace PatchFEM
       }
     };
 
-    /**
-     * For each unknown that is held how far the id of its part is from the last one: 1 for the largest, more for lesser
-     * ids; 0 for others.
-     */
+    /** The unknowns that are held, and the residual there. */
     template <int dim>
-    void mark_held(const dealii::DoFHandler<dim>                      &dof_handler,
-                   const std::map<boundary_id, dealii::ComponentMask> &held,
-                   SolutionVector                                     &marks)
+    class HeldUnknowns
     {
-      std::vector<dealii::types::global_dof_index> indices;
-      for (const auto &cell : dof_handler.active_cell_iterators())
-        if (cell->is_locally_owned() && cell->at_boundary())
-          for (const unsigned int f : cell->face_indices())
+    public:
+      HeldUnknowns(const dealii::DoFHandler<dim>                      &dof_handler,
+                   const ElementTables                                &tables,
+                   const dealii::AffineConstraints<double>            &continuity,
+                   const std::map<boundary_id, dealii::ComponentMask> &held,
+                   const SolutionVector                               &u)
+          : tables(tables), continuity(continuity), held(held), n_comp(tables.n_components),
+            owned(dof_handler.locally_owned_dofs())
+      {
+        // Masters of a rank's unknowns may be further away than what is relevant to it.
+        dealii::IndexSet relevant = u.get_partitioner()->ghost_indices();
+        relevant.add_indices(owned);
+        for (const auto &line : continuity.get_lines())
+          for (const auto &entry : line.entries)
+            relevant.add_index(entry.first);
+        marks.reinit(owned, relevant, u.get_mpi_communicator());
+        residual.reinit(marks);
+        mark(dof_handler);
+        bool any = false; // mostly few ranks have some
+        for (unsigned int i = 0; i < marks.locally_owned_size() + marks.get_partitioner()->n_ghost_indices(); ++i)
+          any = any || marks.local_element(i) > 0.;
+        touched.assign(tables.n_nodes, any ? -1 : 0);
+      }
+
+      /** Whether the residual of a cell counts. */
+      bool is_touched(const CellTable &batch, const std::int64_t cell)
+      {
+        const int *nodes = &batch.nodes[cell * batch.reference.n_shape];
+        return std::any_of(nodes, nodes + batch.reference.n_shape, [&](const int node) {
+          if (touched[node] < 0)
           {
-            const auto part = cell->face(f)->at_boundary() ? held.find(cell->face(f)->boundary_id()) : held.end();
-            if (part == held.end())
-              continue;
-            const double                      mark = std::distance(part, held.end());
-            const dealii::FiniteElement<dim> &fe   = cell->get_fe();
-            indices.resize(fe.n_dofs_per_cell());
-            cell->get_dof_indices(indices);
-            for (unsigned int i = 0; i < indices.size(); ++i)
-              if (fe.has_support_on_face(i, f) && part->second[fe.system_to_component_index(i).first])
-                marks(indices[i]) = std::max<double>(marks(indices[i]), mark);
+            touched[node] = 0;
+            for (int c = 0; c < n_comp; ++c)
+              for_masters(tables.dof_index(std::size_t(node) * n_comp + c), [&](const unsigned int dof, double) {
+                if (marks(dof) > 0.)
+                  touched[node] = 1;
+              });
           }
-      marks.compress(dealii::VectorOperation::max);
-      marks.update_ghost_values();
-    }
+          return touched[node] != 0;
+        });
+      }
+
+      /** Adds @p r, [shape][component], of a cell. */
+      void add(const CellTable &batch, const std::int64_t cell, const std::vector<double> &r)
+      {
+        const int        n_geometry = batch.reference.n_geometry;
+        const int *const nodes      = &batch.nodes[cell * batch.reference.n_shape];
+        for (std::size_t i = 0; i < r.size(); ++i)
+        {
+          const std::size_t  shape = i / n_comp, component = i % n_comp;
+          const unsigned int dof = tables.dof_index(std::size_t(nodes[shape]) * n_comp + component);
+          for_masters(dof, [&](const unsigned int master, const double weight) {
+            if (marks(master) > 0.)
+              residual(master) += weight * r[i];
+          });
+          if (!(marks(dof) > 0.) || !owned.is_element(dof))
+            continue;
+          supports.push_back({dof, component, {}});
+          for (int d = 0; d < dim; ++d)
+            supports.back().place[d] = coordinate(tables.points.data(), dim, d, batch.points_of(cell), n_geometry,
+                                                  &batch.reference.support_geometry_values[shape * n_geometry]);
+        }
+      }
+
+      /** Of all cells of all ranks, by part. */
+      std::map<boundary_id, Reaction> sums()
+      {
+        std::map<boundary_id, Reaction> result;
+        std::vector<Reaction *>         by_mark(held.size() + 1);
+        for (auto part = held.begin(); part != held.end(); ++part)
+        {
+          result[part->first]                      = Reaction(n_comp, dim);
+          by_mark[std::distance(part, held.end())] = &result[part->first];
+        }
+        residual.compress(dealii::VectorOperation::add);
+        std::sort(supports.begin(), supports.end(), [](const Support &x, const Support &y) { return x.dof < y.dof; });
+        for (std::size_t i = 0; i < supports.size(); ++i)
+          if (const Support &support = supports[i]; i == 0 || support.dof != supports[i - 1].dof)
+          {
+            Reaction           &part = *by_mark[static_cast<std::size_t>(marks(support.dof))];
+            std::vector<double> force(n_comp, 0.);
+            force[support.component] = residual(support.dof);
+            part.add(force.data(), support.place.data());
+            ++part.n_held[support.component];
+          }
+        sum_over_ranks(tables, result);
+        if (tables.ranks.several())
+          for (auto &item : result)
+            tables.ranks.communicator->sum(item.second.n_held.data(), n_comp);
+        return result;
+      }
+
+    private:
+      /** A held unknown that this rank owns. */
+      struct Support
+      {
+        unsigned int          dof;
+        std::size_t           component;
+        std::array<double, 3> place;
+      };
+
+      const ElementTables                                &tables;
+      const dealii::AffineConstraints<double>            &continuity;
+      const std::map<boundary_id, dealii::ComponentMask> &held;
+      const int                                           n_comp;
+      const dealii::IndexSet                             &owned;
+      SolutionVector           marks; ///< how far the id of an unknown's part is from the end of the list; 0: none
+      SolutionVector           residual;
+      std::vector<signed char> touched;  ///< [node], -1: not known yet
+      std::vector<Support>     supports; ///< once for each cell
+
+      /** What an unknown's residual adds to: itself, or its masters. */
+      template <typename Function>
+      void for_masters(const unsigned int dof, const Function &function) const
+      {
+        const auto *entries = continuity.n_constraints() > 0 ? continuity.get_constraint_entries(dof) : nullptr;
+        if (entries == nullptr)
+          function(dof, 1.);
+        else
+          for (const auto &[master, weight] : *entries)
+            function(master, weight);
+      }
+
+      /** Of several parts that with the least id counts, which is furthest from the end. */
+      void mark(const dealii::DoFHandler<dim> &dof_handler)
+      {
+        std::vector<dealii::types::global_dof_index> indices;
+        for (const auto &cell : dof_handler.active_cell_iterators())
+          if (cell->is_locally_owned() && cell->at_boundary())
+            for (const unsigned int f : cell->face_indices())
+            {
+              const auto part = cell->face(f)->at_boundary() ? held.find(cell->face(f)->boundary_id()) : held.end();
+              if (part == held.end())
+                continue;
+              const double                      mark = std::distance(part, held.end());
+              const dealii::FiniteElement<dim> &fe   = cell->get_fe();
+              indices.resize(fe.n_dofs_per_cell());
+              cell->get_dof_indices(indices);
+              for (unsigned int i = 0; i < indices.size(); ++i)
+                if (fe.has_support_on_face(i, f) && part->second[fe.system_to_component_index(i).first])
+                  marks(indices[i]) = std::max<double>(marks(indices[i]), mark);
+            }
+        marks.compress(dealii::VectorOperation::max);
+        marks.update_ghost_values();
+      }
+    };
   } // namespace
 
   template <int dim>
@@ -226,81 +370,26 @@ namespace PatchFEM
                                             const PointwiseEquation<dim>                       &equation,
                                             const SolutionVector                               &u)
   {
-    const int                       n_comp = tables.n_components;
-    std::map<boundary_id, Reaction> result;
-    std::vector<Reaction *>         by_mark(held.size() + 1);
-    for (auto part = held.begin(); part != held.end(); ++part)
-    {
-      result[part->first]                      = Reaction(n_comp, dim);
-      by_mark[std::distance(part, held.end())] = &result[part->first];
-    }
     if (held.empty())
-      return result;
-
-    // Masters of a rank's unknowns may be further away than what is relevant to it.
-    const dealii::IndexSet &owned    = dof_handler.locally_owned_dofs();
-    dealii::IndexSet        relevant = u.get_partitioner()->ghost_indices();
-    relevant.add_indices(owned);
-    for (const auto &line : continuity.get_lines())
-      for (const auto &entry : line.entries)
-        relevant.add_index(entry.first);
-    SolutionVector marks(owned, relevant, u.get_mpi_communicator()), residual(marks);
-    mark_held(dof_handler, held, marks);
-
-    // What an unknown's residual adds to: itself, or its masters.
-    const auto for_masters = [&](const unsigned int dof, const auto &function) {
-      const auto *entries = continuity.n_constraints() > 0 ? continuity.get_constraint_entries(dof) : nullptr;
-      if (entries == nullptr)
-        function(dof, 1.);
-      else
-        for (const auto &[master, weight] : *entries)
-          function(master, weight);
-    };
-    bool any = false; // mostly few ranks have some
-    for (unsigned int i = 0; i < marks.locally_owned_size() + marks.get_partitioner()->n_ghost_indices(); ++i)
-      any = any || marks.local_element(i) > 0.;
-    std::vector<signed char> touched(tables.n_nodes, any ? -1 : 0); // -1: not known, as of nodes of others' cells
-    const auto               is_touched_node = [&](const int node) {
-      if (touched[node] < 0)
-      {
-        touched[node] = 0;
-        for (int c = 0; c < n_comp; ++c)
-          for_masters(tables.dof_index(std::size_t(node) * n_comp + c), [&](const unsigned int dof, double) {
-            if (marks(dof) > 0.)
-              touched[node] = 1;
-          });
-      }
-      return touched[node] != 0;
-    };
-
-    const CellResidual<dim>                                 cells{tables, equation};
+      return {};
+    HeldUnknowns<dim>                                       unknowns(dof_handler, tables, continuity, held, u);
+    CellResidual<dim>                                       cells{tables, equation};
     const FaceQuadrature                                    faces = compute_face_quadrature(tables);
     std::map<std::pair<int, int>, std::vector<std::size_t>> faces_of; // of touched cells
-    const auto is_touched = [&](const CellTable &batch, const std::int64_t cell) {
-      const int *nodes = &batch.nodes[cell * batch.reference.n_shape];
-      return std::any_of(nodes, nodes + batch.reference.n_shape, is_touched_node);
-    };
     for (std::size_t f = 0; f < n_own_faces(tables); ++f)
-      if (const FaceEntry &face = tables.faces[f]; is_touched(tables.batches[face.batch], face.cell))
+      if (const FaceEntry &face = tables.faces[f]; unknowns.is_touched(tables.batches[face.batch], face.cell))
         faces_of[{face.batch, face.cell}].push_back(f);
 
-    struct Support
-    {
-      unsigned int          dof;
-      std::size_t           component;
-      std::array<double, 3> place;
-    };
-    std::vector<Support> supports; // held unknowns that this rank owns, once for each of its cells
-    std::vector<double>  u_cell, r_cell;
+    const int           n_comp = tables.n_components;
+    std::vector<double> u_cell, r_cell;
     for (std::size_t b = 0; b < tables.batches.size(); ++b)
       for (int cell = 0; cell < n_own_cells(tables, b); ++cell)
       {
-        const CellTable        &batch     = tables.batches[b];
-        const ReferenceElement &reference = batch.reference;
-        if (!is_touched(batch, cell))
+        const CellTable &batch = tables.batches[b];
+        if (!unknowns.is_touched(batch, cell))
           continue;
-        const int *nodes = &batch.nodes[std::size_t(cell) * reference.n_shape];
-        u_cell.resize(reference.n_shape * n_comp);
+        const int *nodes = &batch.nodes[std::size_t(cell) * batch.reference.n_shape];
+        u_cell.resize(batch.reference.n_shape * n_comp);
         r_cell.assign(u_cell.size(), 0.);
         for (std::size_t i = 0; i < u_cell.size(); ++i)
           u_cell[i] = u(tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp));
@@ -308,39 +397,9 @@ namespace PatchFEM
         if (const auto found = faces_of.find({b, cell}); found != faces_of.end())
           for (const std::size_t f : found->second)
             cells.add_face(f, faces.offsets[f], faces, u_cell.data(), r_cell.data());
-        for (std::size_t i = 0; i < r_cell.size(); ++i)
-        {
-          const unsigned int dof = tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp);
-          for_masters(dof, [&](const unsigned int master, const double weight) {
-            if (marks(master) > 0.)
-              residual(master) += weight * r_cell[i];
-          });
-          if (!owned.is_element(dof) || !(marks(dof) > 0.))
-            continue;
-          supports.push_back({dof, i % n_comp, {}});
-          for (int d = 0; d < dim; ++d)
-            supports.back().place[d] =
-                coordinate(tables.points.data(), dim, d, batch.points_of(cell), reference.n_geometry,
-                           &reference.support_geometry_values[(i / n_comp) * reference.n_geometry]);
-        }
+        unknowns.add(batch, cell, r_cell);
       }
-    residual.compress(dealii::VectorOperation::add);
-
-    std::sort(supports.begin(), supports.end(), [](const Support &x, const Support &y) { return x.dof < y.dof; });
-    for (std::size_t i = 0; i < supports.size(); ++i)
-      if (const Support &support = supports[i]; i == 0 || support.dof != supports[i - 1].dof)
-      {
-        Reaction           &part = *by_mark[static_cast<std::size_t>(marks(support.dof))];
-        std::vector<double> force(n_comp, 0.);
-        force[support.component] = residual(support.dof);
-        part.add(force.data(), support.place.data());
-        ++part.n_held[support.component];
-      }
-    sum_over_ranks(tables, result);
-    if (tables.ranks.several())
-      for (auto &item : result)
-        tables.ranks.communicator->sum(item.second.n_held.data(), n_comp);
-    return result;
+    return unknowns.sums();
   }
 
   template <int dim>

@@ -375,7 +375,9 @@ namespace PatchFEM
     dealii::Utilities::System::get_memory_stats(memory);
     cycle.host_peak = dealii::Utilities::MPI::sum(1024. * memory.VmHWM, communicator);
     add_errors(cycle, cycles.empty() ? nullptr : &cycles.back());
-    const std::string bad = key_not_finite(cycle_to_json(cycle, nullptr));
+    json checked = cycle_to_json(cycle, nullptr);
+    checked.erase("results"); // squares of numbers that are in range may not be, and are null in the report
+    const std::string bad = key_not_finite(checked);
     require(bad.empty(), "The result", bad, " is not finite; choose other units, in which it is not out of range.");
     begin();
     cycles.push_back(std::move(cycle));

@@ -19,7 +19,7 @@ set(checks_wall value:reactions/0/flow=-1~1e-9 value:loads/1/flow=2~1e-9 value:r
     value:boundaries/1/length=1~1e-12 value:boundaries/1/mean_solution=0.5~1e-9 value:boundaries/1/flow=1~1e-8
     value:materials/0/area=1~1e-12 value:materials/0/mean_solution=0.25~1e-9 value:materials/0/energy=0.25~1e-9)
 patchfem_results(results.wall laplace ${wall} CHECKS ${checks_wall})
-patchfem_results(results.wall_periodic laplace ${wall} SET "Boundary conditions/Periodic=2 3 y" CHECKS ${checks_wall})
+patchfem_results(results.wall_periodic laplace ${wall} SET "Boundary conditions/Periodic=2 3 y" "Material/Coefficient=2+0*x" CHECKS ${checks_wall})
 patchfem_run_case(results.wall.trilinos laplace ${wall} RANKS 2 SET "Backend=trilinos" CHECKS ${checks_wall}
                   CONTAINS "results.csv:^cycle,cells,unknowns,iterations,seconds,extremes/solution/minimum,extremes/solution/minimum_at_x,.*,change of energy")
 patchfem_run_case(results.wall.csv laplace ${wall} CONTAINS "results.csv:^2,[0-9]+,[0-9]+,[0-9]+,[0-9.e+-]+,0,0,")
@@ -33,9 +33,25 @@ patchfem_results(results.bending elasticity ${beam} SET "Mesh/Global refinements
                  CHECKS value:reactions/0/force_z=129241.02~1e-10 value:reactions/0/force_x=0~1e-4 value:reactions/0/moment_x=12924.102~1e-10
                         value:reactions/0/moment_y=-249241.02~1e-10 value:body_loads/force_z=-9241.02~1e-12 value:body_loads/moment_y=9241.02~1e-12
                         value:loads/1/force_z=-120000~1e-12 value:imbalance/force=0~1e-6 value:imbalance/moment=0~1e-6)
-patchfem_run_case(results.torsion elasticity ${beam} CHECKS value:loads/1/moment_x=6.5e-4~1e-10 value:reactions/0/moment_x=-6.5e-4~1e-10
-                  value:reactions/0/force_y=0~1e-10 value:imbalance/moment=0~1e-9
-                  SET "Mesh/Global refinements=0" "Finite element/Degree=2" "Solver/Tolerance=1e-12" "Boundary conditions/Traction=1: 0| 0.15-z| y-0.1" "Loads/Body force=0| 0| 0")
+set(torsion "Mesh/Global refinements=0" "Backend=host" "Solver/Tolerance=1e-12" "Boundary conditions/Traction=1: 0| 0.15-z| y-0.1" "Loads/Body force=0| 0| 0")
+set(checks_torsion value:loads/1/moment_x=6.5e-4~1e-10 value:reactions/0/moment_x=-6.5e-4~1e-10 value:reactions/0/force_y=0~1e-10
+                   value:imbalance/force=0~1e-10 value:imbalance/moment=0~1e-10)
+patchfem_run_case(results.torsion elasticity ${beam} CHECKS ${checks_torsion} SET ${torsion} "Finite element/Degree=2")
+patchfem_run_case(results.torsion_hanging elasticity ${beam} RANKS 3 CHECKS ${checks_torsion} SET ${torsion} "Refinement/Strategy=adaptive" "Refinement/Cycles=2")
+
+# Stresses and flux at nodes, means of the cells of each material, in pictures that other tests write.
+find_program(PATCHFEM_PYTHON python3)
+foreach(picture "results.bending.host/solution-0.vtu von_mises equal" "laplace.cylinder_plate/solution-0.vtu flux")
+  separate_arguments(picture)
+  list(GET picture 0 file)
+  string(REGEX REPLACE "/.*" "" case ${file})
+  list(REMOVE_AT picture 0)
+  if(PATCHFEM_PYTHON)
+    add_test(NAME app.nodal.${case} COMMAND ${PATCHFEM_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/check_nodal.py
+             ${CMAKE_CURRENT_BINARY_DIR}/out/${file} ${picture})
+    set_tests_properties(app.nodal.${case} PROPERTIES DEPENDS app.${case} LABELS quick)
+  endif()
+endforeach()
 
 # A bar that is drawn by p = 1 in plane stress: E = 1000, u = (p x / E, ...), also with the mean dilatation of cells.
 foreach(volumetric full reduced)

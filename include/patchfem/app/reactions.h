@@ -10,6 +10,7 @@
 #include <deal.II/lac/affine_constraints.h>
 #include <deal.II/lac/la_parallel_vector.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,7 +24,8 @@ namespace PatchFEM
    */
   struct Resultant
   {
-    std::vector<double> force, moment;
+    std::vector<double>   force, moment;
+    std::array<double, 2> magnitudes{}; ///< the sums of |f| and |x| |f|, which do not cancel
 
     Resultant() = default;
     Resultant(const int n_components, const int dim)

@@ -102,25 +102,88 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** Goes through the cells of lane i. */
-  template <typename Law>
-  struct LawReductionBody
+  /** The sums of a lane. */
+  template <int n>
+  struct LawSums
   {
-    static constexpr int n = Law::n_values;
+    static constexpr bool weighted = true;
 
-    LawReduction a;
+    double sums[n] = {};
 
-    PATCHFEM_INLINE void operator()(const std::int64_t lane) const
+    PATCHFEM_INLINE void add(const double *values, const double weight, std::int64_t)
     {
-      const std::int64_t first   = lane / 32 * 32 * a.cells_per_lane + lane % 32;
-      double             sums[n] = {}, least[n], most[n];
-      std::int64_t       least_at[n], most_at[n];
+      PATCHFEM_UNROLL
+      for (int k = 0; k < n; ++k)
+        sums[k] += weight * values[k];
+    }
+
+    PATCHFEM_INLINE void write(const LawReduction &to, const std::int64_t lane) const
+    {
+      for (int k = 0; k < n; ++k)
+        to.sums[std::int64_t(k) * to.n_lanes + lane] = sums[k];
+    }
+  };
+
+  /** The extreme values of a lane, +-infinity and the place -1 if it has no cells. */
+  template <int n>
+  struct LawExtremes
+  {
+    static constexpr bool weighted = false;
+
+    double       least[n], most[n];
+    std::int64_t least_at[n], most_at[n];
+
+    PATCHFEM_INLINE LawExtremes()
+    {
       for (int k = 0; k < n; ++k)
       {
         least[k]    = HUGE_VAL;
         most[k]     = -HUGE_VAL;
         least_at[k] = most_at[k] = -1;
       }
+    }
+
+    PATCHFEM_INLINE void add(const double *values, double, const std::int64_t place)
+    {
+      PATCHFEM_UNROLL
+      for (int k = 0; k < n; ++k)
+      {
+        if (values[k] < least[k])
+        {
+          least[k]    = values[k];
+          least_at[k] = place;
+        }
+        if (values[k] > most[k])
+        {
+          most[k]    = values[k];
+          most_at[k] = place;
+        }
+      }
+    }
+
+    PATCHFEM_INLINE void write(const LawReduction &to, const std::int64_t lane) const
+    {
+      for (int k = 0; k < n; ++k)
+      {
+        const std::int64_t i = std::int64_t(k) * to.n_lanes + lane;
+        to.least[i]          = least[k];
+        to.most[i]           = most[k];
+        to.least_at[i]       = least_at[k];
+        to.most_at[i]        = most_at[k];
+      }
+    }
+  };
+
+  /** Goes through the cells of lane i; @p Totals are LawSums or LawExtremes. */
+  template <typename Law, typename Totals>
+  struct LawReductionBody
+  {
+    LawReduction a;
+
+    PATCHFEM_INLINE void operator()(const std::int64_t lane) const
+    {
+      const std::int64_t first = lane / 32 * 32 * a.cells_per_lane + lane % 32;
+      Totals             totals;
       for (int i = 0; i < a.cells_per_lane; ++i)
       {
         const std::int64_t cell = first + 32 * std::int64_t(i);
@@ -134,48 +197,17 @@ namespace PatchFEM::kernels
           continue;
         for (int q = 0; q < batch.reference.n_quadrature; ++q)
         {
-          double values[n];
+          double values[Law::n_values], weight = 0.;
           Law::evaluate(point_of_law<Law>(a.batches.points, a.u, batch, a.rules[b], local, q),
                         a.parameters.kind != CoefficientView<double>::none ? a.parameters.at(a.batches, b, local, q)
                                                                            : nullptr,
                         values);
-          if (a.sums != nullptr)
-          {
-            const double weight = point_geometry<Law::dimension, double>(a.batches.points, batch, local, q).weight;
-            PATCHFEM_UNROLL
-            for (int k = 0; k < n; ++k)
-              sums[k] += weight * values[k];
-            continue;
-          }
-          PATCHFEM_UNROLL
-          for (int k = 0; k < n; ++k)
-          {
-            if (values[k] < least[k])
-            {
-              least[k]    = values[k];
-              least_at[k] = cell * LawReduction::max_points + q;
-            }
-            if (values[k] > most[k])
-            {
-              most[k]    = values[k];
-              most_at[k] = cell * LawReduction::max_points + q;
-            }
-          }
+          if constexpr (Totals::weighted)
+            weight = point_geometry<Law::dimension, double>(a.batches.points, batch, local, q).weight;
+          totals.add(values, weight, cell * LawReduction::max_points + q);
         }
       }
-      for (int k = 0; k < n; ++k)
-      {
-        const std::int64_t to = std::int64_t(k) * a.n_lanes + lane;
-        if (a.sums != nullptr)
-        {
-          a.sums[to] = sums[k];
-          continue;
-        }
-        a.least[to]    = least[k];
-        a.most[to]     = most[k];
-        a.least_at[to] = least_at[k];
-        a.most_at[to]  = most_at[k];
-      }
+      totals.write(a, lane);
     }
   };
 
@@ -193,7 +225,10 @@ namespace PatchFEM::kernels
   template <typename Law, typename Where>
   void needs_patchfem_add_law::reduce_law(const Where &where, const LawReduction &arguments)
   {
-    parallel_for(where, arguments.n_lanes, LawReductionBody<Law>{arguments});
+    if (arguments.sums != nullptr)
+      parallel_for(where, arguments.n_lanes, LawReductionBody<Law, LawSums<Law::n_values>>{arguments});
+    else
+      parallel_for(where, arguments.n_lanes, LawReductionBody<Law, LawExtremes<Law::n_values>>{arguments});
   }
 } // namespace PatchFEM::kernels
 
