@@ -8,6 +8,7 @@
 
 #include <boost/format.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -58,6 +59,24 @@ namespace PatchFEM
       }
     }
 
+    /** The name of @p id, and those of groups that text() leaves out because others have the same faces or cells. */
+    std::string title_of(const MeshRegions &regions, const unsigned int id)
+    {
+      std::string       title = regions.text(id);
+      const std::string shown = " + " + title + " + ";
+      for (const MeshRegions::Group &group : regions.groups(id))
+      {
+        const auto is_in = [&](const unsigned int other) {
+          const std::vector<MeshRegions::Group> groups = regions.groups(other);
+          return std::any_of(groups.begin(), groups.end(), [&](const auto &g) { return g.text() == group.text(); });
+        };
+        const bool is_of_all = std::all_of(regions.ids().begin(), regions.ids().end(), is_in);
+        if (!is_of_all && shown.find(" + " + group.text() + " + ") == std::string::npos)
+          title += " = " + group.text();
+      }
+      return title;
+    }
+
     /** The sums of all ranks, as rows. */
     std::vector<RegionTables::Row> rows_of(Sums &sums, const MeshRegions &regions, const MPI_Comm communicator)
     {
@@ -74,7 +93,8 @@ namespace PatchFEM
                         id,
                         static_cast<std::uint64_t>(value[0]),
                         value[1],
-                        {{scale * value[2], scale * value[3], scale * value[4]}}});
+                        {{scale * value[2], scale * value[3], scale * value[4]}},
+                        title_of(regions, id)});
       }
       return rows;
     }
@@ -105,7 +125,7 @@ namespace PatchFEM
             (d > 0 ? ", " : "") + number(std::abs(row.centre[d]) < 1e-12 * std::sqrt(row.measure) ? 0. : row.centre[d]);
       for (const auto &entry : row.contents)
         entries += (entries.empty() ? "" : ", ") + entry.first;
-      boundary_table.add_value("boundary", printable(row.name));
+      boundary_table.add_value("boundary", printable(row.title));
       boundary_table.add_value("id", row.id);
       boundary_table.add_value("faces", static_cast<std::size_t>(row.n));
       boundary_table.add_value(dim == 2 ? "length" : "area", number(row.measure));
@@ -117,7 +137,7 @@ namespace PatchFEM
     for (std::size_t i = 0; i < std::min(materials.size(), most_rows); ++i)
     {
       const Row &row = materials[i];
-      material_table.add_value("material", printable(row.name));
+      material_table.add_value("material", printable(row.title));
       material_table.add_value("id", row.id);
       material_table.add_value("cells", static_cast<std::size_t>(row.n));
       material_table.add_value(dim == 2 ? "area" : "volume", number(row.measure));

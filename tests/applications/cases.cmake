@@ -34,7 +34,8 @@ foreach(names "STEEL1: 1, FOAM1: 10" "el: 1, default: 10" "EALL: 0 + (x < 1 ? 1 
                     CHECKS max_L2=1e-10)
 endforeach()
 patchfem_run_case(cases.degrees_by_name laplace ${cases}/materials_by_name/case.prm CHECKS max_L2=1e-10 degrees=1,2
-                  SET "Material/Coefficient=STEEL1: 1, FOAM1: 10" "Finite element/Degrees=1, 2" "Finite element/Cell degree=er: 2" ${bar})
+                  SET "Material/Coefficient=STEEL1: 1, FOAM1: 10" "Finite element/Degrees=1, 2" "Finite element/Cell degree=er: 2" ${bar}
+                  CONTAINS "out:^. STEEL1 = EL *. 1 *. 8 *. 1 *. 1 *. 0 " ${to_out})
 patchfem_run_case(bad.materials_by_name laplace ${cases}/materials_by_name/case.prm
                   ERROR "names material id 1, but no cell has it alone: it could be 'STEEL1' or 'FOAM1'; the mesh has STEEL1, FOAM1")
 patchfem_run_case(bad.materials_disagree laplace ${cases}/materials_by_name/case.prm SET "Material/Coefficient=EL: 1, STEEL1: 2, FOAM1: 10"

@@ -25,6 +25,7 @@ namespace PatchFEM
       std::uint64_t         n       = 0;  ///< faces or cells
       double                measure = 0.; ///< their area or volume, of straight ones
       std::array<double, 3> centre{};
+      std::string           title{}; ///< the name with others for the same faces or cells, `STEEL = EL`
       /// Of a boundary the names of entries, of a material entries and values.
       std::vector<std::pair<std::string, std::string>> contents{};
     };
