@@ -67,3 +67,12 @@ patchfem_run_case(bad.point_outside laplace ${wall} SET "Results/Points=far: 2, 
 patchfem_run_case(bad.point_coordinates laplace ${wall} SET "Results/Points=far: 2" ERROR "wants a name and 2 coordinates for each point")
 patchfem_run_case(bad.result_boundary laplace ${wall} SET "Results/Boundaries=9" ERROR "Results/Boundaries names boundary '9'")
 patchfem_run_case(bad.result_material laplace ${wall} SET "Results/Materials=9" ERROR "Results/Materials names material '9'")
+
+# The answer comes first, and what matters to developers when it is asked for.
+foreach(option --verbose "")
+  add_test(NAME app.terminal${option} COMMAND $<TARGET_FILE:elasticity> ${beam} --set "Mesh/Global refinements=0" ${option}
+           --output ${CMAKE_CURRENT_BINARY_DIR}/out/terminal${option})
+  set_tests_properties(app.terminal${option} PROPERTIES LABELS quick ENVIRONMENT "OMP_WAIT_POLICY=passive")
+endforeach()
+set_tests_properties(app.terminal--verbose PROPERTIES PASS_REGULAR_EXPRESSION "von_mises.*reactions of 0.*Times of.*Assembly: .*Levels of the preconditioner")
+set_tests_properties(app.terminal PROPERTIES PASS_REGULAR_EXPRESSION "von_mises.*reactions of 0.*Times of" FAIL_REGULAR_EXPRESSION "Levels of|Assembly: ")
