@@ -38,13 +38,18 @@ namespace PatchFEM
       for (const CellTable &batch : tables.batches)
         std::unique_copy(batch.material_ids.begin(), batch.material_ids.end(),
                          std::inserter(materials, materials.end()));
+      // The owner of a shared device takes its own field for the cells of all.
+      if (tables.ranks.several())
+        for (const int material :
+             tables.ranks.communicator->concatenate(std::vector<int>(materials.begin(), materials.end())))
+          materials.insert(material);
       std::map<int, std::vector<double>> values;
       for (const int material : materials)
       {
         values[material].resize(n_values);
         evaluate(Point<dim>(), material, values[material].data());
       }
-      if (values.empty()) // of a rank without cells
+      if (values.empty()) // a mesh without cells
         return CoefficientField::constant(std::vector<double>(n_values, 0.));
       // One value for all needs no table on the back end.
       if (std::all_of(values.begin(), values.end(),

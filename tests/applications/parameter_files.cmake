@@ -159,6 +159,9 @@ patchfem_compare_on_devices(periodic 3 2 laplace convergence_2d "Refinement/Cycl
                             "Boundary conditions/Dirichlet=2: 0, 3: x" "Boundary conditions/Periodic=0 1 x")
 patchfem_compare_on_devices(robin 5 2 laplace convergence_3d "Refinement/Cycles=2")
 patchfem_compare_on_devices(materials 2 1 laplace cylinder_plate "Finite element/Degree=1")
+# Materials that the owner of the device has no cell of.
+patchfem_run_case(devices.materials_apart laplace ${PROJECT_SOURCE_DIR}/tests/cases/vtk_cell_data/case.prm RANKS 3 DEVICES 1 CHECKS max_L2=1e-8
+                  SET "Backend=emulated_device" "Exact solution/Formula=x < 1 ? x : 1 + (x - 1)/10" "Solver/Tolerance=1e-12" "Output/Pictures=none")
 patchfem_compare_on_devices(curved 3 1 laplace cylinder_plate "Finite element/Degree=2")
 patchfem_compare_on_devices(tetrahedra 3 1 laplace convergence_3d_tetrahedra "Refinement/Cycles=2")
 patchfem_compare_on_devices(helmholtz 3 2 helmholtz convergence_3d_tetrahedra "Refinement/Cycles=2")

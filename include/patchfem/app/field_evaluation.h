@@ -12,6 +12,8 @@ namespace PatchFEM
    * A coefficient or load as the assembler takes it. Where @p piecewise_constant holds there is one value per
    * material, else one per quadrature point, computed on all threads.
    *
+   * Of a @p piecewise_constant one all ranks have the values of all materials; ranks call it together.
+   *
    * @param evaluate Writes @p n_values numbers for a point and a material id; must be safe to call at the same time.
    */
   template <int dim>
