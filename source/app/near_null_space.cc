@@ -82,6 +82,8 @@ namespace PatchFEM
   template <int dim>
   void find_inertia(Discretisation<dim> &discretisation)
   {
+    if (discretisation.free_modes.empty())
+      return;
     using Loads                                = dealii::TrilinosWrappers::MPI::Vector;
     const dealii::DoFHandler<dim>    &handler  = *discretisation.dof_handler;
     const dealii::IndexSet           &owned    = handler.locally_owned_dofs();
