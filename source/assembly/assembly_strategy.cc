@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 namespace PatchFEM
 {
@@ -47,7 +48,11 @@ namespace PatchFEM
       const std::string core = here.dli_fname, file = core.substr(0, core.rfind('/') + 1) + "libpatchfem_papers.so";
       void *const       library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
       if (library == nullptr)
+      {
+        const std::string reason = dlerror();
+        require(!std::ifstream(file).good(), "The strategies of papers cannot be loaded: ", reason, ".");
         return;
+      }
       const auto of = reinterpret_cast<const char *(*)()>(dlsym(library, "patchfem_papers_commit"));
       require(of != nullptr && commit() == of(), file, " is of another commit than this program; ", how_to_build, ".");
     }

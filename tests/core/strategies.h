@@ -5,13 +5,13 @@
 #include <patchfem/assembly/assembly_strategy.h>
 
 /**
- * Whether a strategy takes cells of one degree for a form: edges need simplices and gradients alone, and shared_nz a sum
- * over points.
+ * Whether a strategy takes cells of one degree for a form: edges need simplices and gradients alone, and those of papers,
+ * which auto never takes, are compiled for forms that sum over points.
  */
 template <typename Form>
 bool takes(const PatchFEM::StrategyRow &row, const PatchFEM::ElementTables &tables)
 {
   return (row.serves == nullptr || row.serves(tables)) &&
          (row.name != "edges" || (PatchFEM::is_symmetric<Form> && PatchFEM::depends_on_gradients_only<Form>)) &&
-         (row.name != "shared_nz" || !PatchFEM::has_cell_moments<Form>);
+         (row.automatic || !PatchFEM::has_cell_moments<Form>);
 }

@@ -87,6 +87,7 @@ namespace
         extract_element_tables<dim>(*setup.mapping, setup.dof_handler, setup.constraints, extraction);
     if (variant.strategy != "every")
       return check<Form>(variant, variant.strategy, variant.csr, tables, reference);
+    find_strategy("colour"); // loads those of papers, if they are built
     for (const StrategyRow &row : assembly_strategies())
       for (const bool csr : {false, true})
       {
