@@ -79,7 +79,7 @@ namespace PatchFEM
       }
       catch (const std::exception &)
       {}
-      const unsigned int n = internal::choose_n_ranks(n_cells, internal::n_cores());
+      const unsigned int n = internal::has_mpirun() ? internal::choose_n_ranks(n_cells, internal::n_cores()) : 1;
       if (n > 1)
         std::cout << "Starting " << n << " ranks, for some " << std::lround(n_cells / 1e5) / 10.
                   << " million cells; --ranks 1 keeps to one process." << std::endl;

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 namespace PatchFEM::internal
@@ -98,7 +99,22 @@ namespace PatchFEM::internal
   {
     cpu_set_t set;
     CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    unsigned int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    // Of a container `QUOTA PERIOD` in microseconds, or `max PERIOD`.
+    std::ifstream quota("/sys/fs/cgroup/cpu.max");
+    double        time, period;
+    if (quota >> time >> period && period > 0.)
+      n = std::min<unsigned int>(n, std::max(1., std::ceil(time / period)));
+    return n;
+  }
+
+  bool has_mpirun()
+  {
+    const char *const path = std::getenv("PATH");
+    for (const std::string &folder : Utilities::split_string_list(path == nullptr ? "" : path, ':'))
+      if (access((folder + "/mpirun").c_str(), X_OK) == 0)
+        return true;
+    return false;
   }
 
   void launch_ranks(const unsigned int n_ranks, char **argv)

@@ -17,8 +17,11 @@ namespace PatchFEM::internal
   /** Whether a launcher of MPI started this process. */
   bool is_launched();
 
-  /** Cores that this process may use, whatever OMP_NUM_THREADS says. */
+  /** Cores that this process may use, by its affinity and a container's quota, whatever OMP_NUM_THREADS says. */
   unsigned int n_cores();
+
+  /** Whether PATH has an mpirun. */
+  bool has_mpirun();
 
   /**
    * Replaces this process, which has not begun MPI, by @p n_ranks of @p argv under mpirun, each with cores of its own if there
@@ -28,7 +31,7 @@ namespace PatchFEM::internal
 
   /**
    * Lets ranks that wait leave their core to others, and threads of OpenMP sleep while they wait, unless the environment says
-   * otherwise: who spins takes cores from other programs, and waits for those to give one back. OpenMP's library reads the
+   * otherwise: a spinning thread takes a core from other programs, and waits for them to give one back. OpenMP's library reads the
    * environment when it is loaded, so that a process of several threads is replaced by itself. Before MPI begins.
    */
   void let_waiters_sleep(char **argv);
