@@ -166,13 +166,14 @@ namespace PatchFEM
             Utilities::MPI::all_gather(communicator, physics.caution(dof_handler)); // empty without such cells
         add_caution(result, *std::max_element(of_ranks.begin(), of_ranks.end()));
         add_caution(result, caution_of_motions);
-        if (!summary.polygons.empty() && is_refined(cycle))
+        const std::string first  = summary.polygons.substr(0, summary.polygons.find(','));
+        const std::string quotes = first.find(' ') != std::string::npos ? "\"" : "";
+        if (!first.empty() && is_refined(cycle))
           add_caution(result,
                       "boundary " + summary.polygons +
                           " looks like a curve of straight sides, which refinement keeps, with growing stresses "
                           "where they form notches; name the curve in Mesh/Manifolds, such as '" +
-                          summary.polygons.substr(0, summary.polygons.find(',')) +
-                          (dim == 2 ? ": circle 0, 0'" : ": cylinder 0, 0, 0, 0, 0, 1'"));
+                          quotes + first + quotes + (dim == 2 ? ": circle 0, 0'" : ": cylinder 0, 0, 0, 0, 0, 1'"));
       }
 
       LinearSystemPath<dim> make_path()
@@ -215,6 +216,7 @@ namespace PatchFEM
           };
           summary = make_triangulation(triangulation, parameters.mesh, adaptive, communicator,
                                        essential.has_periodicity() ? BeforeRefinement<dim>(periodic) : nullptr);
+          say_mesh(); // also where entries that follow name what is not in it
           check_support();
           if (!essential.has_periodicity())
             essential.resolve(summary.boundaries);
@@ -252,19 +254,26 @@ namespace PatchFEM
         }
       }
 
-      /** Before it is solved: the mesh in words, its boundaries and materials with what the entries say of them. */
+      /** Prints the mesh in words, and what of a file was passed over. */
+      void say_mesh() const
+      {
+        if (!first_rank)
+          return;
+        std::cout << "Mesh: " << summary.text() << '\n';
+        for (const std::string &note : summary.notes)
+          std::cout << note << '\n';
+        std::cout << std::flush;
+      }
+
+      /** Reports boundaries and materials with what the entries say of them. */
       void describe_mesh()
       {
         const RegionTables tables  = make_region_tables(*triangulation, summary, essential, physics);
         nlohmann::json     members = tables.to_json();
         members["notes"]           = summary.notes;
         report.describe_mesh(members);
-        if (!first_rank)
-          return;
-        std::cout << "Mesh: " << summary.text() << '\n';
-        for (const std::string &note : summary.notes)
-          std::cout << note << '\n';
-        std::cout << tables.text() << std::flush;
+        if (first_rank)
+          std::cout << tables.text() << std::flush;
       }
 
       void check_support() const

@@ -7,7 +7,7 @@ set(kirsch "Constants=a = 0.1, S = 1, k = 2.7/1.3, mu = 210e3/2.6" "Output/Pictu
     "Exact solution/Formula=S*a/(8*mu)*(sqrt(x^2+y^2)/a*(k+1)*cos(atan2(y,x))+2*a/sqrt(x^2+y^2)*((1+k)*cos(atan2(y,x))+cos(3*atan2(y,x)))-2*a^3/(x^2+y^2)^1.5*cos(3*atan2(y,x)))| S*a/(8*mu)*(sqrt(x^2+y^2)/a*(k-3)*sin(atan2(y,x))+2*a/sqrt(x^2+y^2)*((1-k)*sin(atan2(y,x))+sin(3*atan2(y,x)))-2*a^3/(x^2+y^2)^1.5*sin(3*atan2(y,x)))")
 set(circle "Mesh/Manifolds=5: circle 0, 0" "Mesh/Global refinements=1" "Refinement/Cycles=3")
 set(no_cautions "report.json:\"cautions\": ..,")
-set(polygon "report.json:boundary 5 looks like a curve of straight sides")
+set(polygon "report.json:boundary hole looks like a curve of straight sides")
 
 foreach(backend host emulated_device cuda)
   patchfem_run_case(curved_hole.circle.${backend} elasticity ${curved_hole} SET "Backend=${backend}" ${kirsch} ${circle}
@@ -26,4 +26,4 @@ patchfem_run_case(curved_hole.polygon.2_ranks elasticity ${curved_hole} RANKS 2 
 patchfem_run_case(curved_hole.as_it_is elasticity ${curved_hole} SET "Backend=host" "Output/Pictures=none" "Refinement/Cycles=1" CONTAINS "${no_cautions}")
 patchfem_run_case(bad.mapping_degree elasticity ${curved_hole} SET "Finite element/Mapping degree=2"
                   ERROR "Mapping degree = 2 would be without effect, since the mesh has no curved boundary; remove it, or name the curves in Mesh/Manifolds")
-patchfem_run_case(bad.manifold elasticity ${curved_hole} SET "Mesh/Manifolds=5: circle 0.1, 0" ERROR "'5: circle 0.1, 0', but a face of boundary 5")
+patchfem_run_case(bad.manifold elasticity ${curved_hole} SET "Mesh/Manifolds=5: circle 0.1, 0" ERROR "'5: circle 0.1, 0', but a face of boundary hole")
