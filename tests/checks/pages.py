@@ -18,7 +18,11 @@ mistakes = []
 
 
 def run(command, **options):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=250, **options)
+    try:
+        result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=250, **options)
+    except subprocess.TimeoutExpired:
+        mistakes.append(f"{' '.join(map(str, command))}\n  does not end")
+        return ""
     if result.returncode != 0:
         mistakes.append(f"{' '.join(map(str, command))}\n  {result.stderr.strip()[-500:]}")
     return result.stdout
@@ -60,7 +64,7 @@ known = {entry for name in applications for entry in entries_of(run([build / "ap
 usage = run(["bash", source / "patchfem", "help"])
 
 
-def run_command(words, where):
+def run_command(words, where, folder):
     """A command of a reader, with the number of ranks that this machine has room for."""
     if words[0] == "mpirun":
         program = build.joinpath(*pathlib.Path(words[3]).parts[1:])
@@ -100,22 +104,26 @@ def main():
     folder.mkdir(parents=True)
     n = 0
     for page in (source / "README.md", *sorted((source / "doc").glob("*.md"))):
+        of_page = folder / page.stem
+        of_page.mkdir()
         for start, language, lines, before in blocks(page):
             where, text = f"{page.name}:{start}", "\n".join(lines)
             n += 1
             if language in ("cpp", "cmake"):
                 check_lines(lines, before, where)
             elif text.startswith("set Application"):
-                file = folder / f"{page.stem}_{start}.prm"
+                file = of_page / f"{start}.prm"
                 file.write_text(text + "\n", encoding="utf-8")
                 application = re.match(r"set Application *= *(\w+)", text).group(1)
-                run([build / "applications" / application, file, "--output", folder / "blocks"])
+                run([build / "applications" / application, file, "--output", of_page / "blocks"])
             elif lines[0].startswith(("set ", "subsection ")):
                 mistakes.extend(f"{where}: there is no entry {entry}" for entry in entries_of(text) if entry not in known)
             else:
                 for line in lines:
                     if re.match(r"(\./patchfem|mpirun) ", line):
-                        run_command(shlex.split(line, comments=True), where)
+                        run_command(shlex.split(line, comments=True), where, of_page)
+                    elif re.match(r"(cmake|ctest|python3|build/|bash|sh) ?", line):
+                        mistakes.append(f"{where}: nothing runs this command: {line}")
     for mistake in mistakes:
         print(mistake)
     print(f"{n} blocks of pages, {len(mistakes)} mistakes")
