@@ -61,7 +61,8 @@ namespace PatchFEM
       if (item.all)
       {
         require(!on_all, "The entry ", entry, " says 'all' twice.");
-        on_all = formulas;
+        on_all   = formulas;
+        all_word = split_key(item.text).first;
       }
       for (const std::string &word : item.words)
         items.push_back({word, formulas});
@@ -73,6 +74,7 @@ namespace PatchFEM
   BoundaryFormulas<dim>::resolve(const MeshRegions &present, const std::set<boundary_id> &held, const Overlap overlap)
   {
     by_id.clear();
+    present.require_no_name(all_word, name, "boundary");
     std::map<std::string, std::string>                          names; // of groups, with their words
     std::map<std::pair<boundary_id, unsigned int>, std::string> givers;
     for (const Item &item : items)
@@ -169,8 +171,8 @@ namespace PatchFEM
       require(words.size() == 3 && words[2].size() == 1 && words[2][0] >= 'x' && words[2][0] < 'x' + dim, "The entry ",
               name, " wants pairs of boundaries and the axis between them, x", dim == 3 ? ", y or z" : " or y",
               ", such as '0 1 x', but has ", quote(item), ".");
-      require(words[0] != words[1], "The entry ", name, " joins boundary id ", printable(words[0]),
-              " to itself; each part of the boundary needs an id.");
+      require(words[0] != words[1], "The entry ", name, " joins ", MeshRegions().describe(words[0], "boundary"),
+              " to itself; each part of the boundary needs a number or name of its own.");
       periodic_pairs.push_back({{{words[0], words[1]}}, static_cast<unsigned int>(words[2][0] - 'x'), {}});
     }
   }

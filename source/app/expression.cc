@@ -283,7 +283,10 @@ namespace PatchFEM
         this->items.emplace_back(word, parsed);
       };
       if (item.all)
+      {
+        rest = split_key(item.text).first;
         add("");
+      }
       for (const std::string &word : item.words)
         add(word);
     }
@@ -293,6 +296,7 @@ namespace PatchFEM
   void MaterialFunction<dim>::resolve(const MeshRegions &present)
   {
     materials = present;
+    present.require_no_name(rest, entry, "material");
     by_material.clear();
     std::map<unsigned int, std::string> words;
     for (const auto &[word, formulas] : items)
@@ -306,13 +310,13 @@ namespace PatchFEM
                   " gives different values to cells that are in ", quote(words[id]), " and in ", quote(word),
                   "; take one of them out, or write them alike.");
         }
-    const auto rest = std::find_if(items.begin(), items.end(), [](const auto &item) { return item.first.empty(); });
+    const auto others = std::find_if(items.begin(), items.end(), [](const auto &item) { return item.first.empty(); });
     for (const unsigned int id : present.ids())
       if (by_material.count(id) == 0)
       {
-        require(rest != items.end(), "The entry ", entry, " says nothing about ", present.describe(id, "material"),
+        require(others != items.end(), "The entry ", entry, " says nothing about ", present.describe(id, "material"),
                 ", which the mesh has; add it or 'default: ...'.");
-        by_material.emplace(id, rest->second);
+        by_material.emplace(id, others->second);
       }
   }
 

@@ -166,15 +166,17 @@ namespace PatchFEM
     template <int dim>
     void apply_rules(MeshLists &lists, const MeshParameters &parameters, MeshFacts &facts)
     {
-      const std::vector<Point<dim>>       centres = centres_of_faces<dim>(lists);
-      std::vector<bool>                   taken(lists.n_faces(), false);
-      std::map<unsigned int, std::string> rules; // by id
+      const std::vector<Point<dim>>      centres = centres_of_faces<dim>(lists);
+      std::vector<bool>                  taken(lists.n_faces(), false);
+      std::map<std::string, std::string> rules; // by boundary
+      if (!parameters.boundary_rules.empty())
+        facts.boundaries.release_groups_of_all();
       for (const MeshParameters::Rule &rule : parameters.boundary_rules)
       {
         const std::string  name = "The rule " + quote(rule.boundary + ": " + rule.predicate) + " of Boundary ids/Rules";
         const std::string  names = FunctionParser<dim>::default_variable_names();
         const unsigned int id    = facts.boundaries.add({facts.boundaries.group_of_rule(rule.boundary)});
-        rules.emplace(id, name);
+        rules.emplace(rule.boundary, name);
         std::size_t n_matches = 0, n_taken = 0;
         try
         {
@@ -203,11 +205,12 @@ namespace PatchFEM
                 " boundary faces of the coarse mesh; check it, and Coarse refinements if faces are large.");
         require(n_matches > 0, name, " matches only faces that an earlier rule has taken; move it before that one.");
       }
-      for (const auto &[id, name] : rules)
+      for (const auto &[word, name] : rules)
       {
-        std::size_t n_others = 0;
+        const std::set<unsigned int> ids      = facts.boundaries.find(word, "Boundary ids/Rules", "boundary");
+        std::size_t                  n_others = 0;
         for (std::size_t f = 0; f < lists.n_faces(); ++f)
-          n_others += lists.face_ids[f] == id && !taken[f];
+          n_others += ids.count(lists.face_ids[f]) > 0 && !taken[f];
         if (n_others > 0)
           facts.notes.push_back("Caution: " + name + " names a boundary that has " + counted(n_others, "face") +
                                 " already; they stay in it, so choose another number or name if they should not.");

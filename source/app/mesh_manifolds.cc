@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/expression.h>
 #include <patchfem/app/mesh_manifolds.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/quote.h>
 #include <patchfem/base/simplex_refinement.h>
 
-#include <deal.II/base/utilities.h>
 #include <deal.II/grid/manifold_lib.h>
 
 #include <boost/pending/disjoint_sets.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <set>
-#include <sstream>
 
 namespace PatchFEM
 {
@@ -26,29 +24,16 @@ namespace PatchFEM
       return Vector({mesh.vertices[v][0], mesh.vertices[v][1], mesh.vertices[v][2]});
     }
 
-    struct ShapeRow
+    struct CurveShape
     {
       const char  *name;
       unsigned int dim, n_numbers;
       const char  *numbers;
     };
-    constexpr ShapeRow shapes[] = {{"circle", 2, 2, "its centre x, y"},
-                                   {"cylinder", 3, 6, "a point and the direction of its axis, x, y, z, dx, dy, dz"},
-                                   {"sphere", 3, 3, "its centre x, y, z"}};
-
-    std::vector<double> parse_numbers(const std::string &text, const std::string &item)
-    {
-      std::vector<double> numbers;
-      for (const std::string &word : dealii::Utilities::split_string_list(text, ','))
-      {
-        std::istringstream stream(word);
-        double             number = 0.;
-        require((stream >> number) && stream.eof() && std::isfinite(number), "In the item ", quote(item),
-                " of Mesh/Manifolds ", quote(word), " is not a number.");
-        numbers.push_back(number);
-      }
-      return numbers;
-    }
+    constexpr CurveShape curve_shapes[] = {
+        {"circle", 2, 2, "its centre x, y"},
+        {"cylinder", 3, 6, "a point and the direction of its axis, x, y, z, dx, dy, dz"},
+        {"sphere", 3, 3, "its centre x, y, z"}};
   } // namespace
 
   Vector CurvedBoundary::arm(const Vector &x) const
@@ -59,30 +44,29 @@ namespace PatchFEM
   std::vector<CurvedBoundary> parse_manifolds(const std::string &text)
   {
     std::vector<CurvedBoundary> result;
-    for (const std::string &item : dealii::Utilities::split_string_list(text, ';'))
+    for (const std::string &item : split_outside(text, ';'))
     {
       if (item.empty())
         continue;
-      CurvedBoundary     curve;
-      const std::size_t  colon = item.rfind(':');
-      std::istringstream words(item.substr(0, colon)), rest(colon == std::string::npos ? "" : item.substr(colon + 1));
-      for (std::string word; words >> std::quoted(word);)
-        curve.boundaries.push_back(word);
-      std::string name, numbers;
-      rest >> name;
-      std::getline(rest, numbers);
-      const auto shape =
-          std::find_if(std::begin(shapes), std::end(shapes), [&](const ShapeRow &row) { return row.name == name; });
+      CurvedBoundary curve;
+      const auto [key, description] = split_key(item);
+      curve.boundaries              = split_words(key, "Mesh/Manifolds");
+      const std::size_t blank       = std::min(description.find_first_of(" \t"), description.size());
+      const std::string name        = description.substr(0, blank);
+      const auto        shape       = std::find_if(std::begin(curve_shapes), std::end(curve_shapes),
+                                                   [&](const CurveShape &row) { return row.name == name; });
       require(
-          !curve.boundaries.empty() && shape != std::end(shapes), "The item ", quote(item),
+          !curve.boundaries.empty() && shape != std::end(curve_shapes), "The item ", quote(item),
           " of Mesh/Manifolds is not a boundary and its shape, such as 'hole: circle 0, 0', 'shaft: cylinder 0, 0, 0, "
           "0, 0, 1' or 'ball: sphere 0, 0, 0'.");
-      const std::vector<double> x = parse_numbers(numbers, item);
+      std::vector<double> x;
+      for (const std::string &number : split_outside(description.substr(blank), ','))
+        x.push_back(constant_value(number, parse_constants(""), "Mesh/Manifolds"));
       require(x.size() == shape->n_numbers, "The item ", quote(item), " of Mesh/Manifolds has ", x.size(),
               " numbers; a ", name, " has ", shape->n_numbers, ": ", shape->numbers, ".");
       for (unsigned int i = 0; i < x.size(); ++i)
         (i < 3 ? curve.centre : curve.axis)[i % 3] = x[i];
-      curve.shape = static_cast<CurvedBoundary::Shape>(shape - shapes);
+      curve.shape = static_cast<CurvedBoundary::Shape>(shape - curve_shapes);
       curve.text  = item;
       if (curve.shape == CurvedBoundary::Shape::cylinder)
       {
@@ -100,13 +84,16 @@ namespace PatchFEM
     const unsigned int dim = cell_dimension(mesh.kind), n = n_vertices_per_face(mesh.kind);
     for (const CurvedBoundary &curve : manifolds)
     {
-      const unsigned int dim_of_shape = shapes[static_cast<int>(curve.shape)].dim;
+      const unsigned int dim_of_shape = curve_shapes[static_cast<int>(curve.shape)].dim;
       require(dim_of_shape == dim, "The item ", quote(curve.text), " of Mesh/Manifolds is for ", dim_of_shape,
               " dimensions; in ", dim, " there are ", dim == 2 ? "circles." : "cylinders and spheres.");
       for (const std::string &word : curve.boundaries)
         for (const unsigned int id : boundaries.find(word, "Mesh/Manifolds", "boundary"))
-          require(curves.emplace(id, curve).second, "Mesh/Manifolds gives two shapes to boundary ", boundaries.text(id),
-                  "; leave one.");
+        {
+          const auto [found, is_new] = curves.emplace(id, curve);
+          require(is_new || split_key(found->second.text).second == split_key(curve.text).second,
+                  "Mesh/Manifolds gives two shapes to boundary ", boundaries.text(id), "; leave one.");
+        }
     }
     for (std::size_t f = 0; f < mesh.n_faces(); ++f)
     {

@@ -53,14 +53,14 @@ namespace PatchFEM
       throw Error("Mesh file ", quote_file(name), ", line ", line, ": ", printable(text_of(parts...), 400), ".");
     }
 
-    /** The same at line_number(). */
+    /** Throws the Error of fail_at() at line_number(). */
     template <typename... Parts>
     [[noreturn]] void fail(const Parts &...parts) const
     {
       fail_at(last, parts...);
     }
 
-    /** The same unless @p condition holds. */
+    /** Throws the Error of fail() unless @p condition holds. */
     template <typename... Parts>
     void require(const bool condition, const Parts &...parts) const
     {

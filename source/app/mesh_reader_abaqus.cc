@@ -12,13 +12,15 @@ namespace PatchFEM
 {
   namespace
   {
-    /** The words between commas, without blanks around them; empty ones at the end are dropped. */
+    /** The words between commas that are not quoted, without blanks around them; empty ones at the end are dropped. */
     std::vector<std::string_view> split(const std::string_view line)
     {
       std::vector<std::string_view> words;
       for (std::size_t from = 0, comma; from <= line.size(); from = comma + 1)
       {
-        comma                        = std::min(line.find(',', from), line.size());
+        bool quoted = false;
+        for (comma = from; comma < line.size() && (quoted || line[comma] != ','); ++comma)
+          quoted = quoted != (line[comma] == '"');
         const std::string_view word  = line.substr(from, comma - from);
         const std::size_t      first = word.find_first_not_of(" \t"), last = word.find_last_not_of(" \t");
         words.push_back(first == std::string_view::npos ? "" : word.substr(first, last - first + 1));
@@ -26,6 +28,12 @@ namespace PatchFEM
       while (!words.empty() && words.back().empty())
         words.pop_back();
       return words;
+    }
+
+    /** Whether @p word of data is the number of an element or a node; a set of such a name is quoted. */
+    bool is_label(const std::string_view word)
+    {
+      return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
     }
 
     /** Keywords that say nothing of a mesh, or of what a run is to compute. */
@@ -97,6 +105,8 @@ namespace PatchFEM
       std::set<std::string>              internal; ///< sets that a program has made for surfaces and loads of its own
       std::vector<Surface>               surfaces;
       std::vector<Section>               sections;
+
+      std::map<std::string, std::int64_t> face_numbers; ///< see numbers_of(), of element sets and surfaces
 
       void next_line()
       {
@@ -347,7 +357,7 @@ namespace PatchFEM
       {
         for (const std::string_view word : words)
         {
-          const auto other = others.find(name(word));
+          const auto other = is_label(word) ? others.end() : others.find(name(word));
           if (other == others.end())
             labels.push_back(integer(word, "a number or a set"));
           else
@@ -379,6 +389,9 @@ namespace PatchFEM
               scanner.fail_at(section.line, "element ", label, " has material ", quote(spelling.at(*element.material)),
                               " from another section already; leave it in one of their sets");
             element.material = key(section.material);
+            if (element.shape->dimension < mesh.dim)
+              mesh.pass_over("the section of the " + (element.shape->plural + (" " + quote(spelling.at(section.set)))) +
+                             ", whose stiffness is not used");
           }
         }
         for (const auto &[set, labels] : sets)
@@ -394,16 +407,18 @@ namespace PatchFEM
         }
       }
 
-      /** Numbers that end exactly one of @p names, by name: what these may be called besides. */
-      std::map<std::string, std::int64_t> numbers_of(const std::set<std::string> &names) const
+      /** Numbers that end exactly one of @p names and are none of @p others, by name: these may be called so, too. */
+      std::map<std::string, std::int64_t> numbers_of(const std::set<std::string> &names,
+                                                     const std::set<std::string> &others) const
       {
         std::map<std::string, std::int64_t> result;
         std::map<std::int64_t, int>         count;
         for (const std::string &name : names)
           ++count[trailing_number(name)];
         for (const std::string &name : names)
-          if (count[trailing_number(name)] == 1)
-            result[name] = trailing_number(name);
+          if (const std::int64_t number = trailing_number(name); count[number] == 1)
+            if (const std::string word = std::to_string(number); name == word || others.count(word) == 0)
+              result[name] = number;
         return result;
       }
 
@@ -416,17 +431,29 @@ namespace PatchFEM
 
       void add_elements()
       {
-        std::set<std::string> cells, faces;
-        for (const auto &item : elements)
-          if (const Name name = numbered_name(item.second); name != nullptr)
-            (item.second.shape->dimension == mesh.dim ? cells : faces).insert(*name);
-        const auto cell_numbers = numbers_of(cells), face_numbers = numbers_of(faces);
+        std::set<std::string> cells, faces, cell_sets, face_sets;
+        for (const auto &[label, element] : elements)
+        {
+          const bool is_cell = element.shape->dimension == mesh.dim;
+          if (const Name name = numbered_name(element); name != nullptr)
+            (is_cell ? cells : faces).insert(*name);
+          for (const Name set : element.sets)
+            (is_cell ? cell_sets : face_sets).insert(*set);
+        }
+        for (const Surface &surface : surfaces)
+          faces.insert(surface.name);
+        for (const auto &set : node_sets)
+          face_sets.insert(set.first);
+        const auto cell_numbers = numbers_of(cells, cell_sets);
+        face_numbers            = numbers_of(faces, face_sets);
 
         std::map<std::vector<Name>, std::uint32_t> ids[4]; // of material, own set and all sets
         for (const auto &[label, element] : elements)
         {
           const unsigned int dimension = element.shape->dimension;
-          std::vector<Name>  names     = {element.material, element.own_set};
+          if (dimension + 1 < mesh.dim && element.own_set != nullptr && element.material == nullptr)
+            mesh.pass_over(element.shape->plural + (" of the set " + quote(spelling.at(*element.own_set))));
+          std::vector<Name> names = {element.material, element.own_set};
           names.insert(names.end(), element.sets.begin(), element.sets.end());
           const auto known = ids[dimension].try_emplace(names, 0U);
           if (known.second)
@@ -486,19 +513,16 @@ namespace PatchFEM
 
       void add_surfaces()
       {
-        std::set<std::string> names;
-        for (const Surface &surface : surfaces)
-          names.insert(surface.name);
-        const auto numbers = numbers_of(names);
         for (const Surface &surface : surfaces)
         {
-          const auto          number = numbers.find(surface.name);
+          const auto          number = face_numbers.find(surface.name);
           const std::uint32_t id     = mesh.id_of_groups(
-                  mesh.dim - 1, {Group{number == numbers.end() ? -1 : number->second, spelling.at(surface.name)}});
+                  mesh.dim - 1, {Group{number == face_numbers.end() ? -1 : number->second, spelling.at(surface.name)}});
           // Behind the instance of a part there may be a set of the part.
-          auto named = sets.find(surface.target);
-          if (named == sets.end())
-            named = sets.find(surface.target.substr(surface.target.rfind('.') + 1));
+          const std::string target = name(surface.target);
+          auto              named  = is_label(surface.target) ? sets.end() : sets.find(target);
+          if (named == sets.end() && !is_label(surface.target))
+            named = sets.find(target.substr(target.rfind('.') + 1));
           if (named != sets.end())
             for (const std::int64_t label : named->second)
               add_face(find(label, surface.line), surface, id);

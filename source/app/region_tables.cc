@@ -68,11 +68,11 @@ namespace PatchFEM
       {
         const auto is_in = [&](const unsigned int other) {
           const std::vector<MeshRegions::Group> groups = regions.groups(other);
-          return std::any_of(groups.begin(), groups.end(), [&](const auto &g) { return g.text() == group.text(); });
+          return std::find(groups.begin(), groups.end(), group) != groups.end();
         };
         const bool is_of_all = std::all_of(regions.ids().begin(), regions.ids().end(), is_in);
-        if (!is_of_all && shown.find(" + " + group.text() + " + ") == std::string::npos)
-          title += " = " + group.text();
+        if (!is_of_all && shown.find(" + " + regions.text(group) + " + ") == std::string::npos)
+          title += " = " + regions.text(group);
       }
       return title;
     }

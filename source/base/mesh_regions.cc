@@ -14,9 +14,10 @@ namespace PatchFEM
   {
     using Group = MeshRegions::Group;
 
+    /** Whether @p word is a number that a group can have; longer ones are names. */
     bool is_number(const std::string &word)
     {
-      return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+      return !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
     }
 
     bool contains(const std::vector<Group> &groups, const Group &group)
@@ -77,8 +78,9 @@ namespace PatchFEM
 
   Group MeshRegions::group_of_rule(const std::string &word) const
   {
+    const int best = best_match(word);
     for (const Group &group : all_groups())
-      if (match(group, word) < 2)
+      if (best < 2 && match(group, word) == best)
         return group;
     return is_number(word) ? Group{std::stoll(word), ""} : Group{-1, word};
   }
@@ -171,12 +173,23 @@ namespace PatchFEM
     return result;
   }
 
+  void MeshRegions::release_groups_of_all()
+  {
+    for (const unsigned int id : of_all.empty() ? std::set<unsigned int>() : id_set)
+    {
+      std::vector<Group> of_id = groups(id);
+      of_id.insert(of_id.end(), of_all.begin(), of_all.end());
+      groups_of[id] = of_id;
+    }
+    of_all.clear();
+  }
+
   int MeshRegions::match(const Group &group, const std::string &word)
   {
-    if (group.number >= 0 && std::to_string(group.number) == word)
+    if (!group.name.empty() && group.name == word)
       return 0;
-    if (group.name.empty() || group.name == word)
-      return group.name.empty() ? 3 : 1;
+    if (group.number >= 0 && std::to_string(group.number) == word)
+      return 1;
     const bool same = std::equal(word.begin(), word.end(), group.name.begin(), group.name.end(), [](char a, char b) {
       return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
     });
@@ -185,7 +198,7 @@ namespace PatchFEM
 
   int MeshRegions::best_match(const std::string &word) const
   {
-    int best = word == "0" ? 0 : 3;
+    int best = word == "0" ? 1 : 3;
     for (const Group &group : all_groups())
       best = std::min(best, match(group, word));
     for (const Lost &item : lost)
@@ -193,24 +206,45 @@ namespace PatchFEM
     return best;
   }
 
-  std::set<unsigned int>
-  MeshRegions::find(const std::string &word, const std::string &entry, const std::string &what) const
+  std::set<unsigned int> MeshRegions::ids_of(const std::string &word, const int how) const
   {
+    const auto is_meant = [&](const Group &group) { return how < 3 && match(group, word) == how; };
+    if (std::any_of(of_all.begin(), of_all.end(), is_meant))
+      return id_set;
     std::set<unsigned int> result;
-    const int              best = best_match(word);
-    for (const Group &group : of_all)
-      if (best < 3 && match(group, word) == best)
-        return id_set;
     for (const unsigned int id : id_set)
     {
       const std::vector<Group> of_id = groups(id);
-      if ((of_id.empty() && word == "0") || std::any_of(of_id.begin(), of_id.end(), [&](const Group &group) {
-            return match(group, word) == best && best < 3;
-          }))
+      if ((id == 0 && word == "0" && how == 1) || std::any_of(of_id.begin(), of_id.end(), is_meant))
         result.insert(id);
     }
+    return result;
+  }
+
+  void
+  MeshRegions::require_one_meaning(const std::string &word, const std::string &named, const std::string &what) const
+  {
+    const int                    best      = best_match(word);
+    const std::set<unsigned int> by_number = best == 0 ? ids_of(word, 1) : std::set<unsigned int>();
+    require(by_number.empty() || by_number == ids_of(word, 0), named, ", which is the name of one ", what,
+            " and the number of another", by_number.empty() ? "" : ", " + quote(text(*by_number.begin())),
+            "; rename one of them in the file.");
+    std::set<std::string> spellings;
+    for (const Group &group : all_groups())
+      if (best == 2 && match(group, word) == 2)
+        spellings.insert(quote(group.name));
+    require(spellings.size() < 2, named, ", which could be ", joined(spellings, " or "),
+            "; write it with the capitals of one of them.");
+  }
+
+  std::set<unsigned int>
+  MeshRegions::find(const std::string &word, const std::string &entry, const std::string &what) const
+  {
     const bool        of_faces = what == "boundary";
     const std::string named    = "The entry " + entry + " names " + described(word, what);
+    require_one_meaning(word, named, what);
+    const int                    best   = best_match(word);
+    const std::set<unsigned int> result = ids_of(word, best);
     for (const Lost &item : lost)
       if (best < 3 && match(item.group, word) == best && (result.empty() || item.n_stray > 0))
         throw Error(named, ", which has ", item.text(), "; only faces on the boundary can have a condition.");
@@ -228,13 +262,33 @@ namespace PatchFEM
                 ".");
   }
 
+  void MeshRegions::require_no_name(const std::string &word, const std::string &entry, const std::string &what) const
+  {
+    for (const Group &group : all_groups())
+      require(word.empty() || group.name != word, "The entry ", entry, " says ", word, ", which stands for all ",
+              what == "boundary" ? "boundaries" : "materials",
+              " not named, and the mesh has one of that name; write \"", word, "\" in quotation marks for it, or ",
+              word == "all" ? "default" : "all", " for the others.");
+  }
+
   std::string MeshRegions::name_of(const std::string &word) const
   {
-    const int best = best_match(word);
+    const int          best = best_match(word);
+    std::vector<Group> meant;
     for (const Group &group : all_groups())
       if (best < 3 && match(group, word) == best)
-        return group.text();
-    return word;
+        meant.push_back(group);
+    return meant.empty() ? word : meant.size() == 1 ? text(meant[0]) : meant[0].text();
+  }
+
+  std::string MeshRegions::text(const Group &group) const
+  {
+    const auto is_other = [&](const Group &g) { return g.name == group.name && !(g == group); };
+    const bool is_alone = std::none_of(groups_of.begin(), groups_of.end(), [&](const auto &item) {
+      return std::any_of(item.second.begin(), item.second.end(), is_other);
+    });
+    return is_alone || group.name.empty() || group.number < 0 ? group.text()
+                                                              : text_of(group.name, " (", group.number, ")");
   }
 
   std::string MeshRegions::text(const unsigned int id) const
@@ -250,14 +304,14 @@ namespace PatchFEM
     {
       std::set<unsigned int> sharing;
       for (const auto &[other, of_other] : groups_of)
-        if (std::any_of(of_other.begin(), of_other.end(), [&](const Group &g) { return g.text() == group.text(); }))
+        if (contains(of_other, group))
           sharing.insert(other);
       const bool is_new = std::find(seen.begin(), seen.end(), sharing) == seen.end();
       if (is_new && (sharing.size() < id_set.size() || of_id.size() == 1))
-        words.push_back(group.text());
+        words.push_back(text(group));
       seen.push_back(sharing);
     }
-    return words.empty() ? of_id.front().text() : joined(words, " + ");
+    return words.empty() ? text(of_id.front()) : joined(words, " + ");
   }
 
   std::string MeshRegions::described(const std::string &name, const std::string &what)

@@ -15,6 +15,8 @@ patchfem_run_case(bad.groups_disagree laplace ${cases}/overlapping_groups/case.p
                   ERROR "Dirichlet gives different values to faces that are in 'sensor' and in '12'; write them alike")
 patchfem_run_case(bad.group_twice laplace ${cases}/overlapping_groups/case.prm SET "Boundary conditions/Dirichlet=cold: 0, 12: 0"
                   ERROR "Dirichlet names boundary 'cold' twice, as 'cold' and '12'")
+patchfem_run_case(bad.all_is_a_name laplace ${cases}/overlapping_groups/case.prm SET "Boundary ids/Rules=all: x > 0.999" "Boundary conditions/Dirichlet=all: 0"
+                  ERROR "Dirichlet says all, which stands for all boundaries not named, and the mesh has one of that name")
 patchfem_run_case(bad.group_unknown laplace ${cases}/overlapping_groups/case.prm SET "Boundary conditions/Dirichlet=warm: 0"
                   ERROR "Dirichlet names boundary 'warm', but no face has it; the mesh has 0, cold, sensor . cold")
 
@@ -50,6 +52,9 @@ patchfem_run_case(bad.inner_group laplace ${cases}/inner_group/case.prm SET "Bou
 foreach(case inp_omitted_coordinates inp_shell_edges)
   patchfem_run_case(cases.${case} laplace ${cases}/${case}/case.prm SET "Exact solution/Formula=x" ${exact} CHECKS max_L2=1e-10)
 endforeach()
+# A rule takes faces out of a set of all nodes.
+patchfem_run_case(cases.rule_and_set_of_all laplace ${cases}/inp_omitted_coordinates/case.prm RANKS 2 CHECKS max_L2=1e-10
+                  SET "Exact solution/Formula=x" ${exact} CONTAINS "out:^. NALL *. 0 *. 32 *. 8 " ${to_out})
 patchfem_run_case(cases.patch_test_of_seven elasticity ${cases}/patch_test_of_seven/case.prm SET ${exact} CHECKS max_L2=1e-15
                   CONTAINS "out:1 cell with a vertex that is turned inside out, though no Gauss point is" ${to_out})
 
@@ -61,6 +66,9 @@ patchfem_run_case(cases.periodic_names laplace ${laplace} RANKS 2 CHECKS max_L2=
                       "Boundary conditions/Dirichlet=0: exact" "Loads/Source=4*pi^2*sin(2*pi*x)*y" "Exact solution/Formula=sin(2*pi*x)*y"
                       "Refinement/Cycles=2" "Output/Pictures=none"
                   CONTAINS "out:^. right *. 2 *. 4 *. 1 *. 1, 0.5 *. Periodic" ${to_out})
+
+patchfem_run_case(bad.periodic_name_itself laplace ${laplace} SET "Boundary conditions/Periodic=left left x"
+                  ERROR "Periodic joins boundary 'left' to itself; each part of the boundary needs a number or name of its own")
 
 # Two blocks that touch: apart, and joined, also with the third of a thousandth between them.
 patchfem_run_case(cases.doubled_nodes elasticity ${cases}/doubled_nodes/case.prm CHECKS n_dofs=750

@@ -51,7 +51,33 @@ TEST(mesh_regions, names_that_differ_in_capitals_and_names_of_everything)
   const auto top = regions.add({{-1, "Top"}, {-1, "all of it"}}), lower = regions.add({{-1, "top"}, {-1, "all of it"}});
   const auto ids = regions.renumber({top, lower}, {});
   EXPECT_EQ(regions.find("Top", "E", "boundary"), (Ids{ids.at(top)}));
-  EXPECT_EQ(regions.find("TOP", "E", "boundary").size(), 2u);
+  EXPECT_NE(message_of([&] { regions.find("TOP", "E", "boundary"); }).find("could be 'Top' or 'top'"),
+            std::string::npos);
   EXPECT_EQ(regions.find("All of it", "E", "boundary").size(), 2u);
   EXPECT_EQ(regions.list(), "Top, top");
+  regions.release_groups_of_all();
+  const unsigned int rule = regions.add({regions.group_of_rule("mine")});
+  EXPECT_EQ(regions.find("all of it", "E", "boundary"), (Ids{ids.at(top), ids.at(lower)}));
+  EXPECT_EQ(regions.find("mine", "E", "boundary"), (Ids{rule}));
+}
+
+TEST(mesh_regions, names_go_before_numbers_and_are_made_unique)
+{
+  MeshRegions        regions;
+  const unsigned int one = regions.add({{1, "wall"}}), two = regions.add({{2, "wall"}}), four = regions.add({{3, "4"}}),
+                     long_name = regions.add({{-1, "99999999999999999999"}});
+  EXPECT_EQ(regions.list(), "wall (1), wall (2), 4, 99999999999999999999");
+  EXPECT_EQ(regions.find("wall", "E", "boundary"), (Ids{one, two}));
+  EXPECT_EQ(regions.find("2", "E", "boundary"), (Ids{two}));
+  EXPECT_EQ(regions.name_of("2"), "wall (2)");
+  EXPECT_EQ(regions.name_of("wall"), "wall");
+  EXPECT_EQ(regions.find("4", "E", "boundary"), (Ids{four}));
+  EXPECT_EQ(regions.group_of_rule("99999999999999999999").number, -1);
+  EXPECT_EQ(regions.group_of_rule("5000000000").name, "5000000000");
+  EXPECT_EQ(regions.find("99999999999999999999", "E", "boundary"), (Ids{long_name}));
+  regions.add({{4, "rim"}});
+  EXPECT_NE(message_of([&] {
+              regions.find("4", "E", "boundary");
+            }).find("boundary id 4, which is the name of one boundary and the number of another, 'rim'"),
+            std::string::npos);
 }

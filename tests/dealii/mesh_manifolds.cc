@@ -172,7 +172,7 @@ TEST(MeshManifolds, what_cannot_be_meant_is_refused)
   expect_error([&] { parse("circle 0, 0"); }, {"'circle 0, 0'", "hole: circle 0, 0"});
   expect_error([&] { parse("1: ellipse 0, 0"); }, {"'1: ellipse 0, 0'", "cylinder"});
   expect_error([&] { parse("1: circle 0"); }, {"1 numbers", "its centre"});
-  expect_error([&] { parse("1: circle 0, zero"); }, {"'zero' is not a number"});
+  expect_error([&] { parse("1: circle 0, zero"); }, {"Mesh/Manifolds", "cannot be read: 'zero'"});
   expect_error([&] { parse("1: cylinder 0, 0, 0, 0, 0, 0"); }, {"without direction"});
   EXPECT_EQ(PatchFEM::parse_manifolds("\"oil hole\" 3: circle 0, 0").at(0).boundaries,
             (std::vector<std::string>{"oil hole", "3"}));
@@ -184,8 +184,9 @@ TEST(MeshManifolds, what_cannot_be_meant_is_refused)
     parameters.coarse_refinements = coarse_refinements;
     make_triangulation(triangulation, parameters);
   };
-  expect_error([&] { make("7: circle 2, 1"); }, {"Mesh/Manifolds", "'7'"});
-  expect_error([&] { make("1: circle 2, 1; 1: circle 2, 1"); }, {"two shapes", "boundary 1"});
+  expect_error([&] { make("7: circle 2, 1"); }, {"Mesh/Manifolds", "boundary id 7"});
+  expect_error([&] { make("1: circle 2, 1; 1: circle 2, 0"); }, {"two shapes", "boundary 1"});
+  EXPECT_NO_THROW(make("1: circle 2, 1 + 0*pi; 1 2: circle 2, 1 + 0*pi"));
   expect_error([&] { make("1: sphere 2, 1, 0"); }, {"3 dimensions", "circles"});
   expect_error([&] { make("1: circle 2.1, 1"); }, {"'1: circle 2.1, 1'", "with a vertex at", "id of their own"});
   expect_error([&] { make(circles, 1); }, {"Coarse refinements", "Global refinements"});

@@ -189,6 +189,39 @@ TEST(MeshNames, a_number_that_ends_one_name_is_its_number)
   EXPECT_EQ(cells_in(one, "S235"), (Places{1.5}));
 }
 
+TEST(MeshNames, numbers_of_abaqus_are_labels_and_exact_names_first)
+{
+  const std::string nodes = "*NODE\n1\n2,1\n3,2\n4,,1\n5,1,1\n6,2,1\n", type = "*ELEMENT,TYPE=CPS4,ELSET=";
+  const MeshLists   mesh =
+      read_text(".inp", nodes + type + "1\n2,1,2,5,4\n" + type +
+                            "2\n1,2,3,6,5\n*ELSET,ELSET=\"a, b\"\n2\n*ELSET,ELSET=1\n"
+                            "*ELSET,ELSET=picked\n2\n*ELSET,ELSET=quoted\n\"2\"\n"
+                            "*SOLID SECTION,ELSET=1,MATERIAL=STEEL2\n*SOLID SECTION,ELSET=2,MATERIAL=ALU1\n"
+                            "*ELEMENT,TYPE=T2D2,ELSET=EDGE7\n3,1,4\n*SOLID SECTION,ELSET=EDGE7,MATERIAL=WIRE\n"
+                            "*SURFACE,NAME=RIGHT7\n1,S2\n*SURFACE,NAME=LEFT8\n\"a, b\",S4\n");
+  EXPECT_EQ(cells_in(mesh, "1"), (Places{0.5}));
+  EXPECT_EQ(cells_in(mesh, "2"), (Places{1.5}));
+  EXPECT_EQ(cells_in(mesh, "ALU1"), (Places{1.5}));
+  EXPECT_EQ(cells_in(mesh, "a, b"), (Places{0.5}));
+  EXPECT_EQ(cells_in(mesh, "picked"), (Places{0.5}));
+  EXPECT_EQ(cells_in(mesh, "quoted"), (Places{1.5}));
+  EXPECT_EQ(faces_in(mesh, "right7"), (Places{7.}));
+  EXPECT_EQ(faces_in(mesh, "8"), (Places{5.}));
+  expect_error([&] { faces_in(mesh, "7"); }, {"it could be", "'EDGE7'", "'RIGHT7'"});
+  EXPECT_NE(mesh.facts.notes.at(0).find("the section of the lines 'EDGE7', whose stiffness is not used"),
+            std::string::npos)
+      << mesh.facts.notes[0];
+}
+
+TEST(MeshNames, lines_of_space_meshes_are_named)
+{
+  const MeshLists mesh = read_text(".inp",
+                                   "*NODE\n1\n2,1\n3,,1\n4,,,1\n*ELEMENT,TYPE=C3D4,ELSET=E\n1,1,2,3,4\n"
+                                   "*ELEMENT,TYPE=T3D2,ELSET=bars\n2,1,2\n",
+                                   {}, 3);
+  EXPECT_NE(mesh.facts.notes.at(0).find("lines of the set 'bars'"), std::string::npos) << mesh.facts.notes[0];
+}
+
 TEST(MeshNames, cell_data_of_vtk_are_chosen_by_name)
 {
   const std::string head =
@@ -229,7 +262,7 @@ TEST(MeshNames, rules_give_names_and_say_what_they_add_to)
   EXPECT_EQ(summary.text(), "162 triangles, materials body, boundaries cold, sensor + cold, new one");
   ASSERT_EQ(summary.notes.size(), 1U);
   EXPECT_NE(summary.notes[0].find("rule 'cold: y > 0.999'"), std::string::npos);
-  EXPECT_NE(summary.notes[0].find("has 8 faces already"), std::string::npos) << summary.notes[0];
+  EXPECT_NE(summary.notes[0].find("has 16 faces already"), std::string::npos) << summary.notes[0];
   parameters.boundary_rules = {{"cold", "x > 0.999"}, {12, "y < 0.001"}, {3, "x < 0.001"}};
   EXPECT_TRUE(make_triangulation(triangulation, parameters).notes.empty()) << "all faces that were in it are taken";
 }

@@ -102,6 +102,7 @@ namespace PatchFEM
     std::string                                    name;
     std::vector<Item>                              items;
     std::optional<Formulas>                        on_all;
+    std::string                                    all_word; ///< how the entry calls all others: `all` or `default`
     std::map<dealii::types::boundary_id, Formulas> by_id;
     std::set<dealii::types::boundary_id>           id_set;
   };

@@ -171,6 +171,7 @@ namespace PatchFEM
     const Formulas &formulas(dealii::types::material_id material) const;
 
     std::string                                   entry;
+    std::string                                   rest; ///< how the entry calls all others: `all`, `default` or nothing
     unsigned int                                  n = 1;
     Range                                         range;
     bool                                          zero = true, piecewise_constant = true;

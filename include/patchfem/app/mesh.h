@@ -109,9 +109,9 @@ namespace PatchFEM
    * - `.ucd`, `.inp`: AVS UCD. The material number of a cell is its material, that of a face its boundary.
    * - `.inp` whose first line starts with `*`: Abaqus. Cells are in their element sets and the material of their
    *   `*SOLID SECTION`, faces in `*SURFACE`s, in the sets of elements that are such a face, and in sets of nodes that have
-   *   all of its vertices. A number that ends just one of the names of materials, of sets in `*ELEMENT` or of surfaces is
-   *   a number of that one, too: `EB2` is 2, unless there is `SIDE2`. Where a cell's material and its set end in numbers, that
-   *   of the material counts.
+   *   all of its vertices. A number that ends just one of the names that cells have, or just one of those that faces
+   *   have, of materials, of sets in `*ELEMENT` and of surfaces, is a number of that one, too: `EB2` is 2, unless there is
+   *   `SIDE2`, or a set `2`. Where a cell's material and its set end in numbers, that of the material counts.
    *
    * Material and boundary ids of the lists are numbers where cells and faces are in one numbered group, see MeshRegions,
    * and 0 where they are in none. The facts of the lists have the names, and notes about what was passed over: elements
@@ -125,7 +125,7 @@ namespace PatchFEM
    */
   MeshLists read_mesh(const std::string &file_name, unsigned int dim, const MeshFileOptions &options = {});
 
-  /** What a domain turned out to be, with names and notes. The same on every rank. */
+  /** What a domain turned out to be, with names and notes; equal on all ranks. */
   struct MeshSummary : MeshFacts
   {
     std::string   cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`
@@ -176,8 +176,8 @@ namespace PatchFEM
   constexpr dealii::types::boundary_id cut_face_id = dealii::numbers::invalid_boundary_id - 1;
 
   /**
-   * The same in a new @p triangulation of the class that suits @p communicator. Of one process it is serial. Several
-   * share straight cells as parallel::fullydistributed, but for quads and hexes that are to be @p of_p4est or need
+   * Builds the domain in a new @p triangulation of the class that suits @p communicator. Of one process it is serial.
+   * Several share straight cells as parallel::fullydistributed, but for quads and hexes that are to be @p of_p4est or need
    * something @p before_refinement. These and curved cells are p4est's, who keeps the coarse mesh on each rank and takes
    * two to four times as long to refine it.
    */

@@ -63,7 +63,7 @@ namespace PatchFEM
     /** The id of faces or cells that are in @p groups and no other, which is added if it is new; 0 of none. */
     unsigned int add(const std::vector<Group> &groups);
 
-    /** That of those that are in the groups of both ids. */
+    /** The id of faces in the groups of @p a and of @p b. */
     unsigned int unite(unsigned int a, unsigned int b);
 
     /** The group that a rule calls @p word, one that is there or a new one. */
@@ -84,6 +84,9 @@ namespace PatchFEM
     std::map<unsigned int, unsigned int> renumber(const std::set<unsigned int>              &present,
                                                   const std::map<std::int64_t, std::string> &names);
 
+    /** Puts the groups that renumber() has set apart back into each id, before some faces leave them. */
+    void release_groups_of_all();
+
     /** Forgets all ids but @p present. */
     void restrict_to(const std::set<unsigned int> &present);
 
@@ -97,14 +100,21 @@ namespace PatchFEM
     bool has_names() const { return !groups_of.empty() || !of_all.empty(); }
 
     /**
-     * The ids whose faces or cells belong to the group @p word, a number or a name, in which capitals count only if there
-     * are names that differ in nothing else. Throws Error with what there is if none do; @p entry is the parameter that
-     * @p word stands in, @p what `boundary` or `material`.
+     * The ids whose faces or cells belong to the group @p word: all groups of that name, or else that of the number, or
+     * else that of the name in other capitals. Throws Error with what there is if none do, or if @p word is the name of
+     * one and the number of another, or several names in other capitals; @p entry is the parameter that @p word stands
+     * in, @p what `boundary` or `material`.
      */
     std::set<unsigned int> find(const std::string &word, const std::string &entry, const std::string &what) const;
 
+    /** Throws Error if a group has the name @p word, `all` or `default`, which stands for all groups not named. */
+    void require_no_name(const std::string &word, const std::string &entry, const std::string &what) const;
+
     /** The name of the group that find() takes @p word for, or its number if it has none. */
     std::string name_of(const std::string &word) const;
+
+    /** The name of @p group, with its number behind it if another group has that name, too: `wall (2)`. */
+    std::string text(const Group &group) const;
 
     /**
      * Names of the groups of @p id, a number where there is no name: `clamp`, `3`, `cold + sensor`. Groups of everything,
@@ -115,7 +125,7 @@ namespace PatchFEM
     /** For messages: `boundary id 3` or `boundary 'cold + sensor'`; @p what as in find(). */
     std::string describe(unsigned int id, const std::string &what) const { return described(text(id), what); }
 
-    /** That of the group that find() takes @p word for. */
+    /** Describes the group that find() takes @p word for. */
     std::string describe(const std::string &word, const std::string &what) const
     {
       return described(name_of(word), what);
@@ -157,8 +167,10 @@ namespace PatchFEM
 
     /** All groups, each once. */
     std::vector<Group> all_groups() const;
-    /** How @p group is called by @p word: 0 as a number, 1 as a name, 2 as one in other capitals; 3 not. */
-    static int match(const Group &group, const std::string &word);
-    int        best_match(const std::string &word) const;
+    /** How @p group is called by @p word: 0 as a name, 1 as a number, 2 as a name in other capitals; 3 not. */
+    static int             match(const Group &group, const std::string &word);
+    int                    best_match(const std::string &word) const;
+    std::set<unsigned int> ids_of(const std::string &word, int how) const;
+    void require_one_meaning(const std::string &word, const std::string &named, const std::string &what) const;
   };
 } // namespace PatchFEM
