@@ -8,13 +8,14 @@
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_simplex_p.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace PatchFEM
 {
   using dealii::Point;
   using dealii::types::boundary_id;
-  using dealii::types::material_id;
 
   template <int dim>
   RequestedResults<dim>::RequestedResults(const ResultParameters           &parameters,
@@ -58,6 +59,33 @@ namespace PatchFEM
       return result;
     }
 
+    /** |f|, whose integrals do not cancel. */
+    CoefficientField absolute(const CoefficientField &f)
+    {
+      const auto make_absolute = [](std::vector<double> &values) {
+        for (double &value : values)
+          value = std::abs(value);
+      };
+      auto values    = f.values();
+      auto materials = f.material_values();
+      std::for_each(values.begin(), values.end(), make_absolute);
+      for (auto &item : materials)
+        make_absolute(item.second);
+      switch (f.kind())
+      {
+      case CoefficientView<double>::constant:
+        return CoefficientField::constant(values[0]);
+      case CoefficientView<double>::material:
+        return CoefficientField::by_material(materials);
+      case CoefficientView<double>::cell:
+        return CoefficientField::by_cell(f.n_values(), std::move(values));
+      case CoefficientView<double>::quadrature_point:
+        return CoefficientField::at_quadrature_points(f.n_values(), std::move(values));
+      default:
+        return f;
+      }
+    }
+
     template <int dim>
     class Evaluation
     {
@@ -71,7 +99,7 @@ namespace PatchFEM
                    equation,
                    problem.solution)
       {
-        equation.face_terms = make_face_terms(tables, physics.natural_conditions());
+        equation.face_terms = solved.fields.face_terms;
       }
 
       void add_extremes()
@@ -131,8 +159,10 @@ namespace PatchFEM
           add({"absorbed"}, absorbed);
         add({"total_loads"}, loads);
         add({"total_reactions"}, holding);
+        if (!problem.discretisation.free_modes.empty())
+          return; // inertia holds the rest
         add({"imbalance"}, n_comp == 1 ? "flow" : "force", imbalance.first);
-        if (n_comp > 1)
+        if (n_comp > 1 && !problem.essential.has_periodicity())
           add({"imbalance"}, "moment", imbalance.second);
       }
 
@@ -276,16 +306,21 @@ namespace PatchFEM
             const int d = dim == 2 ? 0 : (k + 1) % 3, e = dim == 2 ? 1 : (k + 2) % 3;
             result.moment[k] = first(e, d) - first(d, e);
           }
-        for (const int k : {0, 1})
-          for (const double x : k == 0 ? result.force : result.moment)
-            result.magnitudes[k] += std::abs(x);
+        double furthest = 0.;
+        for (std::size_t i = 0; i < tables.points.size(); i += dim)
+          furthest = std::max(furthest,
+                              std::hypot(tables.points[i], tables.points[i + 1], dim == 3 ? tables.points[i + 2] : 0.));
+        const std::vector<double> sizes = load_moments(absolute(solved.fields.body_load), all_materials);
+        result.magnitudes[0]            = std::accumulate(sizes.begin(), sizes.begin() + n_comp, 0.);
+        result.magnitudes[1] =
+            result.magnitudes[0] * MPICommunicator::of(problem.discretisation.communicator)->maximum(furthest);
         return result;
       }
 
       /**
        * How far @p loads and @p holding are from balance in forces and in moments, relative to the sum of all magnitudes.
-       * What the solver's tolerance explains is taken from the reactions, in proportion to the unknowns that hold a
-       * component.
+       * The reactions absorb as much as the solver's tolerance explains, in proportion to the unknowns that hold a
+       * component. Moments are left alone where periodic pairs carry some.
        */
       std::pair<double, double>
       share_imbalance(const Resultant &loads, Resultant &holding, std::map<boundary_id, Reaction> &held) const
@@ -314,7 +349,7 @@ namespace PatchFEM
         std::pair<double, double> result;
         for (int c = 0; c < n_comp; ++c)
           result.first = std::max(result.first, share(&Resultant::force, c, {c}));
-        for (int k = 0; k < static_cast<int>(loads.moment.size()); ++k)
+        for (int k = 0; k < static_cast<int>(loads.moment.size()) && !problem.essential.has_periodicity(); ++k)
           result.second = std::max(result.second, dim == 2 ? share(&Resultant::moment, k, {0, 1})
                                                            : share(&Resultant::moment, k, {(k + 1) % 3, (k + 2) % 3}));
         return result;

@@ -5,7 +5,6 @@
 #include <patchfem/app/near_null_space.h>
 #include <patchfem/base/exceptions.h>
 
-#include <deal.II/distributed/tria_base.h>
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/grid/grid_tools.h>
 #include <deal.II/lac/lapack_full_matrix.h>

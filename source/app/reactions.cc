@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <patchfem/app/reactions.h>
-#include <patchfem/base/exceptions.h>
 #include <patchfem/kernels/geometry.h>
-
-#include <deal.II/base/mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -117,7 +114,7 @@ namespace PatchFEM
       const PointwiseEquation<dim> &equation;
       const unsigned int            n_comp = tables.n_components;
 
-      // What is needed of a cell, kept so that memory is asked for once.
+      // Work arrays of a cell, kept so that memory is asked for once.
       std::vector<SmallVector<dim, double>> gradients = {}; // [q][shape]
       std::vector<double>                   weights = {}, points = {}, values = {}, grad_u = {}, mean = {};
       std::vector<double>                   parameters = std::vector<double>(equation.law.n_parameters),
@@ -269,7 +266,7 @@ namespace PatchFEM
             if (marks(master) > 0.)
               residual(master) += weight * r[i];
           });
-          if (!(marks(dof) > 0.) || !owned.is_element(dof))
+          if (!(marks(dof) > 0.) || !owned.is_element(dof) || continuity.is_constrained(dof))
             continue;
           supports.push_back({dof, component, {}});
           for (int d = 0; d < dim; ++d)

@@ -37,6 +37,21 @@ namespace PatchFEM
       return found != results->end() ? &*found : nullptr;
     }
 
+    /** The largest of the values that have the unit of @p number: components of a vector or tensor in one place. */
+    double size_beside(const Results &results, const ResultNumber &number)
+    {
+      const auto unit = [](const ResultNumber &other) {
+        const bool        is_extreme = other.of.size() == 2 && other.of[0] == "extremes";
+        const std::string name       = is_extreme ? other.of[1] : other.name;
+        return std::pair(is_extreme ? std::vector{other.of[0]} : other.of, name.substr(0, name.rfind('_')));
+      };
+      double size = 0.;
+      for (const ResultNumber &other : results)
+        if (unit(other) == unit(number))
+          size = std::max(size, std::abs(other.value));
+      return size;
+    }
+
     std::string digits(const double value)
     {
       return str(format("%.15g") % value);
@@ -71,16 +86,17 @@ namespace PatchFEM
     {
       const ResultNumber &number = results[i];
       const bool          begins = i == 0 || results[i - 1].of != number.of;
+      const double        size   = size_beside(results, number);
       out << (!begins ? ", "
                       : (i > 0 ? "\n  " : "  ") + boost::algorithm::join(number.of, " of ") +
                             (number.of.empty() ? "" : ": "))
-          << number.name << format(" %.6g") % number.value;
+          << number.name << format(" %.6g") % (std::abs(number.value) < 1e-12 * size ? 0. : number.value);
       for (std::size_t d = 0; d < number.place.size(); ++d)
         out << (d == 0 ? " at (" : ", ") << format("%.6g") % number.place[d];
       out << (number.place.empty() ? "" : ")");
-      // Less is rounding, or what the solver's tolerance leaves.
+      // Smaller changes are rounding, or left by the solver's tolerance.
       if (const ResultNumber *before = find(previous, number);
-          before != nullptr && std::abs(number.value - before->value) > 1e-6 * std::abs(before->value))
+          before != nullptr && std::abs(number.value - before->value) > 1e-6 * std::max(size, std::abs(before->value)))
         out << format(" [%+.2g]") % (number.value - before->value);
     }
     out << std::endl;

@@ -4,8 +4,6 @@
 #include <patchfem/base/quote.h>
 #include <patchfem/mpi/mpi_communicator.h>
 
-#include <deal.II/hp/fe_values.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -19,11 +17,10 @@ namespace PatchFEM
   {
     if (!equation.law.needs_mean)
       return {};
-    const unsigned int    n_comp = dof_handler.get_fe_collection().n_components(), rule = cell->active_fe_index();
-    dealii::FEValues<dim> values(mapping, cell->get_fe(), rules[rules.size() == 1 ? 0 : rule],
-                                 dealii::update_gradients | dealii::update_JxW_values);
+    const unsigned int n_comp = dof_handler.get_fe_collection().n_components();
+    at_rules.reinit(cell);
+    const dealii::FEValues<dim>             &values = at_rules.get_present_fe_values();
     std::vector<std::vector<Tensor<1, dim>>> gradients(values.n_quadrature_points, std::vector<Tensor<1, dim>>(n_comp));
-    values.reinit(cell);
     values.get_function_gradients(u, gradients);
     std::vector<double> mean(n_comp * dim);
     double              volume = 0.;
@@ -144,8 +141,7 @@ namespace PatchFEM
     if (points.empty())
       return result;
     std::vector<double> sums(points.size() * n, 0.), n_cells(points.size(), 0.);
-    for (const Found<dim> &found : find_cells(mapping, mesh, points))
-    {
+    const auto          evaluate = [&](const Found<dim> &found) {
       const Cell            cell(&mesh, found.cell->level(), found.cell->index(), &dof_handler);
       dealii::FEValues<dim> values(mapping, cell->get_fe(), dealii::Quadrature<dim>(found.unit), update_flags());
       values.reinit(cell);
@@ -153,7 +149,9 @@ namespace PatchFEM
       for (std::size_t k = 0; k < n; ++k)
         sums[found.number * n + k] += of_cell[k];
       ++n_cells[found.number];
-    }
+    };
+    const std::vector<Found<dim>> all = find_cells(mapping, mesh, points);
+    MPICommunicator::of(mesh.get_communicator())->together([&] { std::for_each(all.begin(), all.end(), evaluate); });
     sum_over_ranks(mesh.get_communicator(), sums);
     sum_over_ranks(mesh.get_communicator(), n_cells);
     refuse_outside(points, n_cells);
@@ -179,32 +177,35 @@ namespace PatchFEM
     result.integrals.resize(equation.law.n_values);
     result.traction = Resultant(n_comp, dim);
     std::vector<double> flux(n_comp * dim), source(n_comp), force(n_comp);
-    for (const auto &cell : dof_handler.active_cell_iterators())
-      if (cell->is_locally_owned() && cell->at_boundary())
-        for (const unsigned int f : cell->face_indices())
-        {
-          if (!cell->face(f)->at_boundary() || ids.count(cell->face(f)->boundary_id()) == 0)
-            continue;
-          hp_values.reinit(cell, f);
-          const dealii::FEFaceValues<dim> &values  = hp_values.get_present_fe_values();
-          const auto                       at_face = at(values, cell);
-          for (const unsigned int q : values.quadrature_point_indices())
+    const auto          evaluate = [&] {
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned() && cell->at_boundary())
+          for (const unsigned int f : cell->face_indices())
           {
-            const Point<dim>     &x = values.quadrature_point(q);
-            const Tensor<1, dim> &n = values.normal_vector(q);
-            result.area += values.JxW(q);
-            for (std::size_t k = 0; k < result.integrals.size(); ++k)
-              result.integrals[k] += values.JxW(q) * at_face[q][k];
-            equation.law.weak_flux(at_face[q].data(), flux.data(), source.data());
-            for (unsigned int c = 0; c < n_comp; ++c)
+            if (!cell->face(f)->at_boundary() || ids.count(cell->face(f)->boundary_id()) == 0)
+              continue;
+            hp_values.reinit(cell, f);
+            const dealii::FEFaceValues<dim> &values  = hp_values.get_present_fe_values();
+            const auto                       at_face = at(values, cell);
+            for (const unsigned int q : values.quadrature_point_indices())
             {
-              force[c] = 0.;
-              for (unsigned int d = 0; d < dim; ++d)
-                force[c] += values.JxW(q) * flux[c * dim + d] * n[d];
+              const Point<dim>     &x = values.quadrature_point(q);
+              const Tensor<1, dim> &n = values.normal_vector(q);
+              result.area += values.JxW(q);
+              for (std::size_t k = 0; k < result.integrals.size(); ++k)
+                result.integrals[k] += values.JxW(q) * at_face[q][k];
+              equation.law.weak_flux(at_face[q].data(), flux.data(), source.data());
+              for (unsigned int c = 0; c < n_comp; ++c)
+              {
+                force[c] = 0.;
+                for (unsigned int d = 0; d < dim; ++d)
+                  force[c] += values.JxW(q) * flux[c * dim + d] * n[d];
+              }
+              result.traction.add(force.data(), x.begin_raw());
             }
-            result.traction.add(force.data(), x.begin_raw());
           }
-        }
+    };
+    MPICommunicator::of(dof_handler.get_communicator())->together(evaluate);
     std::vector<double> all = result.integrals;
     all.push_back(result.area);
     for (const auto &number : result.traction.numbers())

@@ -60,6 +60,13 @@ namespace PatchFEM
       std::vector<double>                 scalars;
       std::vector<dealii::Vector<double>> vectors;
     };
+
+    /** Calls @p function; what it throws on one rank is thrown on all. */
+    template <typename Function>
+    void together(const RankTables &ranks, const Function &function)
+    {
+      ranks.several() ? ranks.communicator->together(function) : function();
+    }
   } // namespace
 
   template <int dim>
@@ -156,6 +163,8 @@ namespace PatchFEM
   {
     require(source != nullptr, "A space was used before it was made.");
     require(!source->mesh_changed, "The mesh has changed since the space was made of it; call FESpace::reinit().");
+    require(!source->handler_lives || source->handler.has_active_dofs(),
+            "The DoFHandler was cleared since the space was made of it; call distribute_dofs() and FESpace::reinit().");
     const auto now = source->handler_lives ? source->digests() : source->known;
     require(now.first == source->known.first, "The unknowns were numbered anew since the space was made of them; call "
                                               "DoFRenumbering before FESpace::reinit().");
@@ -217,8 +226,9 @@ namespace PatchFEM
   CoefficientField FESpace<dim>::evaluate(const dealii::Function<dim> &function) const
   {
     check_source();
-    return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components),
-                                                  evaluate_at_quadrature_points(function, this->tables()));
+    std::vector<std::vector<double>> values;
+    together(this->tables().ranks, [&] { values = evaluate_at_quadrature_points(function, this->tables()); });
+    return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components), std::move(values));
   }
 
   template <int dim>
@@ -246,7 +256,7 @@ namespace PatchFEM
     const FaceQuadrature faces = compute_face_quadrature(tables);
     FaceTerms            terms;
     terms.load.resize(faces.n_points() * n);
-    const auto evaluate = [&] {
+    together(tables.ranks, [&] {
       for_shares(tables.faces.size(), [&](const std::int64_t begin, const std::int64_t end) {
         FunctionValues<dim> values(function);
         for (std::int64_t f = begin; f < end; ++f)
@@ -254,11 +264,7 @@ namespace PatchFEM
             values.evaluate(faces.offsets[f + 1] - faces.offsets[f], &faces.points[faces.offsets[f] * dim],
                             &terms.load[faces.offsets[f] * n]);
       });
-    };
-    if (tables.ranks.several())
-      tables.ranks.communicator->together(evaluate);
-    else
-      evaluate();
+    });
     return terms;
   }
 
@@ -268,12 +274,14 @@ namespace PatchFEM
           &function) const
   {
     check_source();
+    require(source->handler_lives, "The DoFHandler, whose cells a function is asked for, is no more; it has to live as "
+                                   "long as its space.");
     const std::vector<CellTable>    &batches = this->tables().batches;
     const RankTables                &ranks   = this->tables().ranks;
     std::vector<std::vector<double>> values(batches.size());
     std::vector<int>                 next(batches.size(), 0); // cells of a batch are in deal.II's order
     std::int64_t                     n_values = 0;
-    const auto                       evaluate = [&] {
+    together(ranks, [&] {
       for (const auto &cell : source->handler.get_triangulation().active_cell_iterators())
         for (std::size_t b = 0; b < batches.size(); ++b)
           if (next[b] < (ranks.several() ? ranks.n_own_cells[b] : batches[b].n_cells) &&
@@ -281,19 +289,14 @@ namespace PatchFEM
           {
             const std::vector<double> of_cell = function(cell);
             require(n_values == 0 || of_cell.size() == std::size_t(n_values),
-                                          "A function of cells has different numbers of values on two cells.");
+                    "A function of cells has different numbers of values on two cells.");
             n_values = of_cell.size();
             values[b].insert(values[b].end(), of_cell.begin(), of_cell.end());
             ++next[b];
           }
-    };
+    });
     if (ranks.several())
-    {
-      ranks.communicator->together(evaluate);
       n_values = ranks.communicator->maximum(n_values); // a rank may be without cells
-    }
-    else
-      evaluate();
     return CoefficientField::by_cell(static_cast<int>(n_values), std::move(values));
   }
 
@@ -305,28 +308,24 @@ namespace PatchFEM
     const RankTables      &ranks   = this->tables().ranks;
     const std::int64_t     n_owned = std::int64_t(this->tables().n_owned_nodes()) * this->tables().n_components;
     std::vector<double>    values(lines.n_lines());
-    const auto             read = [&] {
+    together(ranks, [&] {
       require(ranks.several() || constraints.n_constraints() == lines.n_lines(),
-                          "The constraints are not those of the space with other inhomogeneities: their number differs.");
+              "The constraints are not those of the space with other inhomogeneities: their number differs.");
       for (std::size_t l = 0; l < values.size() && lines.constrained[l] < n_owned; ++l) // those of ghosts have owners
       {
         const unsigned int dof     = this->tables().dof_index(lines.constrained[l]);
         const auto        *entries = constraints.get_constraint_entries(dof);
         std::int64_t       m       = lines.offsets[l];
-        bool               same = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
+        bool               same    = entries != nullptr && m + std::int64_t(entries->size()) == lines.offsets[l + 1];
         for (std::size_t e = 0; same && e < entries->size(); ++e, ++m)
           same = (*entries)[e].first == this->tables().dof_index(lines.masters[m]) &&
                  std::abs((*entries)[e].second - lines.weights[m]) <= 1e-12;
         if (!same)
           throw Error("The constraints are not those of the space with other inhomogeneities: they differ at index ",
-                                  dof, ".");
+                      dof, ".");
         values[l] = constraints.get_inhomogeneity(dof);
       }
-    };
-    if (ranks.several())
-      ranks.communicator->together(read);
-    else
-      read();
+    });
     Space::update_inhomogeneities(values);
   }
 

@@ -90,7 +90,8 @@ namespace PatchFEM::internal
           return result;
         for (int b = 0; b < a.batches.n_batches; ++b)
           require(a.batches.batch[b].reference.n_quadrature <= LawReduction::max_points,
-                  "A cell has too many points for extreme values; choose others.");
+                  "Extreme values are found at up to ", LawReduction::max_points, " points of a cell, but one has ",
+                  a.batches.batch[b].reference.n_quadrature, "; choose fewer.");
         Array<double>       least(backend, n * a.n_lanes), most(backend, n * a.n_lanes);
         Array<std::int64_t> least_at(backend, n * a.n_lanes), most_at(backend, n * a.n_lanes);
         a.least    = least.data();
@@ -202,6 +203,17 @@ namespace PatchFEM::internal
 
   FieldExtremes field_extremes(const Space &space, const Vector<double> &u, const LawRequest &request)
   {
+    const std::vector<CellTable> &batches = space.tables().batches;
+    require(request.points.empty() || request.points.size() == batches.size(),
+            "Points for extreme values need an element for each of the ", batches.size(),
+            " batches of the space; there are ", request.points.size(), ".");
+    for (std::size_t b = 0; b < request.points.size(); ++b)
+    {
+      const ReferenceElement &points = request.points[b], &reference = batches[b].reference;
+      require(points.n_shape == reference.n_shape && points.n_geometry == reference.n_geometry, "The points of batch ",
+              b, " are of an element with ", points.n_shape, " functions, ", points.n_geometry,
+              " for the geometry; its cells have ", reference.n_shape, " and ", reference.n_geometry, ".");
+    }
     const std::size_t n      = request.n_values;
     FieldExtremes     result = no_extremes(n);
     reduce(space, u, request, [&](Reduction &reduction) { result = reduction.extremes(space.tables_of_batches()); });

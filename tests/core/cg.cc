@@ -578,3 +578,16 @@ TEST_P(CGTest, SinglePrecisionRestartsOrSaysItCannot)
   EXPECT_GE(result.n_restarts, 1u);
   EXPECT_GT(result.residual, 1e-9);
 }
+
+TEST(IterationResult, NamesRowsThatFailAlone)
+{
+  IterationResult result;
+  result.status        = Status::stagnated;
+  result.tolerance     = 1e-8;
+  result.residual      = 1e-9;
+  result.row_residual  = 1e-6;
+  result.row_tolerance = 1e-7;
+  EXPECT_EQ(result.message("M"),
+            "Conjugate gradients meet the tolerance, but where each row is divided by its diagonal "
+            "entry the residual stays at 1e-06 of the solution, above 1e-07.");
+}

@@ -13,8 +13,11 @@
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
 #include <deal.II/numerics/matrix_tools.h>
 #include <deal.II/numerics/vector_tools.h>
+#include <patchfem/assembly/field_summary.h>
+#include <patchfem/kernels/field_laws.h>
 #include <patchfem/patchfem.h>
 
+#include <memory>
 #include <numeric>
 
 using namespace PatchFEM;
@@ -320,6 +323,13 @@ TEST(FESpaceErrors, NameTheirCause)
   expect_error([&] { CoefficientField::by_cell(space, [&](const auto &) { return std::vector<double>(++n); }); },
                "different numbers of values");
 
+  const auto extremes_at = [&](const std::vector<ReferenceElement> &points) {
+    field_extremes<LoadMoments<2, 2>>(space, x, CoefficientField::constant({1., 1.}), points);
+  };
+  expect_error([&] { extremes_at(std::vector<ReferenceElement>(2)); },
+               "each of the 1 batches of the space; there are 2");
+  expect_error([&] { extremes_at(std::vector<ReferenceElement>(1)); }, "its cells have 4 and 4");
+
   dealii::AffineConstraints<double> others;
   others.close();
   expect_error([&] { space.update_inhomogeneities(others); }, "their number differs");
@@ -360,4 +370,16 @@ TEST(FESpaceErrors, NameTheirCause)
   other_space.release_sparsity_columns();
   expect_error([&] { assembler.reinit(other_space); }, "given back");
   expect_error([&] { assembler.assemble(matrix, rhs); }, "before it was made");
+
+  // A DoFHandler without unknowns, or none.
+  auto handler = std::make_unique<dealii::DoFHandler<2>>(other.triangulation);
+  handler->distribute_dofs(other.fe);
+  const FESpace<2> of_handler(host, other.mapping, *handler, dealii::AffineConstraints<double>());
+  handler->clear();
+  expect_error([&] { of_handler.owned_dofs(); }, "was cleared");
+#ifndef DEBUG // where deal.II refuses that
+  handler.reset();
+  expect_error([&] { CoefficientField::by_cell(of_handler, [](const auto &) { return std::vector<double>(1); }); },
+               "is no more");
+#endif
 }

@@ -29,7 +29,7 @@ namespace PatchFEM
   /** Objects in objects by what the numbers are of; a place is `NAME_at`. */
   nlohmann::json to_json(const Results &results);
 
-  /** The same keys: by how much each number differs from that of @p previous; null without one. */
+  /** By how much each number differs from that of @p previous, under the keys of to_json(); null without one. */
   nlohmann::json changes_to_json(const Results &results, const Results *previous);
 
   /** A line for all numbers of one thing, with changes since @p previous, which may be null. */

@@ -3,8 +3,7 @@
 
 #include <patchfem/app/reactions.h>
 
-#include <deal.II/fe/fe_values.h>
-#include <deal.II/hp/q_collection.h>
+#include <deal.II/hp/fe_values.h>
 
 namespace PatchFEM
 {
@@ -24,13 +23,15 @@ namespace PatchFEM
     using Cell           = typename dealii::DoFHandler<dim>::active_cell_iterator;
     using SolutionVector = dealii::LinearAlgebra::distributed::Vector<double>;
 
-    /** All are to live as long as this. @p rules are those of the weak form, one for each element. */
+    /** All but @p rules are to live as long as this. @p rules are those of the weak form, one for each element. */
     SolutionValues(const dealii::Mapping<dim>         &mapping,
                    const dealii::DoFHandler<dim>      &dof_handler,
                    const dealii::hp::QCollection<dim> &rules,
                    const PointwiseEquation<dim>       &equation,
                    const SolutionVector               &u)
-        : mapping(mapping), dof_handler(dof_handler), rules(rules), equation(equation), u(u)
+        : mapping(mapping), dof_handler(dof_handler), equation(equation), u(u), mappings(mapping),
+          at_rules(
+              mappings, dof_handler.get_fe_collection(), rules, dealii::update_gradients | dealii::update_JxW_values)
     {}
 
     /** What at() needs of a cell. */
@@ -42,7 +43,7 @@ namespace PatchFEM
     /** The law's values at the points of @p values, which has been given @p cell; [point][value]. */
     std::vector<std::vector<double>> at(const dealii::FEValuesBase<dim> &values, const Cell &cell) const;
 
-    /** The mean gradient on a cell, [component][dim], if the law needs it; else empty. */
+    /** The mean gradient on a cell, [component][dim], if the law needs it; else empty. By one thread at a time. */
     std::vector<double> mean_gradient(const Cell &cell) const;
 
     /**
@@ -64,11 +65,13 @@ namespace PatchFEM
                            const dealii::hp::QCollection<dim - 1>     &face_rules) const;
 
   private:
-    const dealii::Mapping<dim>         &mapping;
-    const dealii::DoFHandler<dim>      &dof_handler;
-    const dealii::hp::QCollection<dim> &rules;
-    const PointwiseEquation<dim>       &equation;
-    const SolutionVector               &u;
+    const dealii::Mapping<dim>    &mapping;
+    const dealii::DoFHandler<dim> &dof_handler;
+    const PointwiseEquation<dim>  &equation;
+    const SolutionVector          &u;
+
+    const dealii::hp::MappingCollection<dim> mappings;
+    mutable dealii::hp::FEValues<dim>        at_rules; ///< of the last cell that a mean was asked for
   };
 
   /** Throws Error for the first of @p points that is in no cell of any rank. Collective. */

@@ -77,7 +77,7 @@ namespace PatchFEM
   /**
    * The least and largest values of a law at the points of quadrature, or those of @p points: an element for each batch
    * of the tables, with its functions at other points. @p parameters that vary inside of cells are given at the points.
-   * Of equal values one is named. Collective: those of all ranks.
+   * Of equal values one is named. Throws Error if @p points do not fit the batches. Collective: those of all ranks.
    */
   template <typename Law>
   FieldExtremes field_extremes(const Space                         &space,

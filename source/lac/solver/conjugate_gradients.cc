@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 namespace PatchFEM
@@ -85,6 +86,13 @@ namespace PatchFEM
           << " steps: the residual is " << residual << ", of which rounding explains " << rounding_limit << ".";
       break;
     case Status::stagnated:
+      if (residual <= tolerance && row_residual > row_tolerance)
+      {
+        out << "Conjugate gradients meet the tolerance, but where each row is divided by its diagonal entry the "
+               "residual stays at "
+            << row_residual << " of the solution, above " << row_tolerance << ".";
+        break;
+      }
       out << "Conjugate gradients cannot reach " << tolerance
           << (rounding_limit > 0. ? " with this preconditioner: after " : " in this precision: after ") << n_iterations
           << " steps the recomputed residual stays at " << residual;
@@ -146,11 +154,13 @@ namespace PatchFEM
     Action action        = Action::iterate;
     int    next_reported = 0;
 
-    std::unique_ptr<Graph> graph = nullptr, single_graph = nullptr;
-    bool                   first_iteration    = true;
-    double                 norm_of_matrix     = 0.;
-    double                 energy_of_solution = 0.;    ///< |b . x|, which hardly changes between restarts
-    bool                   by_rows            = false; ///< it goes on for the sake of rows that are small beside others
+    std::unique_ptr<Graph>        graph = nullptr, single_graph = nullptr;
+    bool                          first_iteration    = true;
+    double                        norm_of_matrix     = 0.;
+    double                        energy_of_solution = 0.; ///< |b . x|, which hardly changes between restarts
+    bool                          by_rows = false;   ///< it goes on for the sake of rows that are small beside others
+    double                        size_of_load = 0.; ///< |D^-1 b|
+    std::optional<Vector<Number>> diagonal     = {}; ///< D, of A; from the first look at rows on, as size_of_load
 
     /** Fetches scalars and history in one copy, and waits for it. */
     void look()
@@ -306,13 +316,17 @@ namespace PatchFEM
     {
       if (!(row_tolerance() > 0.))
         return true;
-      Vector<Number> diagonal(backend);
-      A.extract_diagonal(diagonal);
       const auto norm = [&](const Vector<Number> &rows) {
-        choose(backend, [&](auto where) { solver::divide(where, rows, diagonal, q); });
+        choose(backend, [&](auto where) { solver::divide(where, rows, *diagonal, q); });
         return q.l2_norm();
       };
-      const double size   = x.l2_norm() + norm(b);
+      if (!diagonal)
+      {
+        A.extract_diagonal(diagonal.emplace(backend));
+        size_of_load         = norm(b);
+        result.row_tolerance = row_tolerance();
+      }
+      const double size   = x.l2_norm() + size_of_load;
       result.row_residual = size > 0. ? norm(r) / scale / size : 0.;
       return result.row_residual <= goal * row_tolerance();
     }
@@ -421,7 +435,7 @@ namespace PatchFEM
     {
       const auto share = [&](auto &...values) { ((values = group->share(values)), ...); };
       share(result.status, result.cause, result.n_iterations, result.n_restarts, result.tolerance, result.residual,
-            result.rounding_limit, result.row_residual, result.update);
+            result.rounding_limit, result.row_residual, result.row_tolerance, result.update);
       group->share_list(result.history);
       for (std::size_t step = 0; step < result.history.size() && !group->owns() && control.monitor; ++step)
         control.monitor(static_cast<unsigned int>(step), result.history[step]); // as the owner's has seen them
@@ -565,7 +579,7 @@ namespace PatchFEM
     if (compensated && action == Action::iterate && !verified &&
         !(exhausted && result.residual <= result.rounding_limit))
     {
-      // Refinement was cut short: what it began with was an answer.
+      // Refinement was cut short: the x before it was an answer.
       x.equ(Number(1), unrefined);
       recompute_residual();
       exhausted = true;
@@ -578,6 +592,11 @@ namespace PatchFEM
       result.status = action == Action::accept ? Status::accepted : Status::aborted;
     else if (scalars.status != CGStatus::iterating && scalars.status != CGStatus::converged)
     {
+      if (by_rows && result.residual <= result.tolerance)
+      {
+        result.status = rows_are_solved() ? Status::converged : Status::stagnated;
+        return;
+      }
       // Directions made of rounding alone may have no positive energy.
       result.status = at_rounding(Status::breakdown);
       result.cause  = scalars.status;

@@ -92,8 +92,9 @@ namespace PatchFEM
     /// rounding of A x may leave of the residual; 0 unless the iteration came to where it was needed.
     double rounding_limit = 0.;
     /// |D^-1 (b - A x)| / (|x| + |D^-1 b|) of the x returned, D the diagonal; 0 unless CGParameters::row_tolerance asks.
-    double         row_residual = 0.;
-    SolutionUpdate update       = SolutionUpdate::fused; ///< when x was updated
+    double         row_residual  = 0.;
+    double         row_tolerance = 0.; ///< that was iterated to: CGParameters::row_tolerance, or what rounding leaves
+    SolutionUpdate update        = SolutionUpdate::fused; ///< when x was updated
     /// The residual of every step, [n_iterations + 1]; from where a refinement begins on in twice the precision.
     std::vector<double> history;
 
