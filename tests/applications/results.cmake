@@ -70,8 +70,8 @@ endforeach()
 patchfem_run_case(bad.point_outside laplace ${wall} SET "Results/Points=far: 2, 0"
                   ERROR "point 'far' of the entry Results/Points, .2 0., lies in no cell of the body")
 patchfem_run_case(bad.point_coordinates laplace ${wall} SET "Results/Points=far: 2" ERROR "wants a name and 2 coordinates for each point")
-patchfem_run_case(bad.result_boundary laplace ${wall} SET "Results/Boundaries=9" ERROR "Results/Boundaries names boundary '9'")
-patchfem_run_case(bad.result_material laplace ${wall} SET "Results/Materials=9" ERROR "Results/Materials names material '9'")
+patchfem_run_case(bad.result_boundary laplace ${wall} SET "Results/Boundaries=9" ERROR "Results/Boundaries names boundary id 9")
+patchfem_run_case(bad.result_material laplace ${wall} SET "Results/Materials=9" ERROR "Results/Materials names material id 9")
 
 # The answer comes first, and what matters to developers when it is asked for.
 foreach(option --verbose "")
