@@ -39,8 +39,8 @@ namespace PatchFEM
   /**
    * All numbers of a solution but its errors. Extremes are at the points of pictures, and those of the whole body are
    * found on the back end of @p solved; without one, as of a reference, on the host. The sums of loads and reactions
-   * differ by what the tolerance leaves: that is reported as `imbalance`, and shared among the reactions; but
-   * where a null space was projected, and for moments where boundaries are periodic. Collective.
+   * differ by what the tolerance leaves, which is reported as `imbalance` and shared among the reactions. There is none where
+   * a null space was projected, and none of moments where boundaries are periodic. Collective.
    */
   template <int dim>
   Results evaluate_results(const SolvedProblem<dim>    &problem,
