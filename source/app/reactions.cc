@@ -322,7 +322,7 @@ namespace PatchFEM
       std::vector<signed char> touched;  ///< [node], -1: not known yet
       std::vector<Support>     supports; ///< once for each cell
 
-      /** What an unknown's residual adds to: itself, or its masters. */
+      /** Unknowns that take a residual: its own, or the masters of that. */
       template <typename Function>
       void for_masters(const unsigned int dof, const Function &function) const
       {

@@ -6,7 +6,7 @@
 
 namespace PatchFEM
 {
-  /** What section `Results` asks for, on a mesh. */
+  /** Points, boundaries and materials that section `Results` names, on a mesh. */
   template <int dim>
   struct RequestedResults
   {

@@ -86,7 +86,7 @@ namespace PatchFEM
   /** Splits at @p separator where no parenthesis and no quotation mark is open, and trims the parts. */
   std::vector<std::string> split_outside(const std::string &text, char separator);
 
-  /** What stands in front of the colon of `key: formula`, empty if there is no key, and what behind it. */
+  /** The parts of `key: formula` in front of the colon, empty if there is no key, and behind it. */
   std::pair<std::string, std::string> split_key(const std::string &item);
 
   /** Boundaries or materials with blanks between them: numbers, and names, which quotation marks may enclose. */

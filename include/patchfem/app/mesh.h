@@ -89,7 +89,7 @@ namespace PatchFEM
     std::string directory;
   };
 
-  /** What can be said about a mesh file. */
+  /** Options of reading a mesh file. */
   struct MeshFileOptions
   {
     /// Name of the cell data of a .vtk file that hold ids; empty: the first of several common names that is there.
@@ -125,7 +125,7 @@ namespace PatchFEM
    */
   MeshLists read_mesh(const std::string &file_name, unsigned int dim, const MeshFileOptions &options = {});
 
-  /** What a domain turned out to be, with names and notes; equal on all ranks. */
+  /** Kind and numbers of a mesh, with names and notes; equal on all ranks. */
   struct MeshSummary : MeshFacts
   {
     std::string   cell_kind; ///< `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`

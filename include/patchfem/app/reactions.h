@@ -120,7 +120,7 @@ namespace PatchFEM
   /** How far inside of a cell, as a part of the way to its centre. */
   constexpr double inside_of_cell = 1e-6;
 
-  /** What holds a part of the boundary, and how many unknowns it holds of each component. */
+  /** Force that holds a part of the boundary, and how many unknowns it holds of each component. */
   struct Reaction : public Resultant
   {
     std::vector<std::int64_t> n_held;
@@ -150,7 +150,7 @@ namespace PatchFEM
             const PointwiseEquation<dim>                                      &equation,
             const dealii::LinearAlgebra::distributed::Vector<double>          &u);
 
-  /** What acts on a part of the boundary by the terms of a weak form. */
+  /** Loads on a part of the boundary by the terms of a weak form. */
   struct FaceResultants
   {
     Resultant load;   ///< of g

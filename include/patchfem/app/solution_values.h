@@ -34,7 +34,7 @@ namespace PatchFEM
               mappings, dof_handler.get_fe_collection(), rules, dealii::update_gradients | dealii::update_JxW_values)
     {}
 
-    /** What at() needs of a cell. */
+    /** Values of a cell for at(). */
     static dealii::UpdateFlags update_flags()
     {
       return dealii::update_values | dealii::update_gradients | dealii::update_quadrature_points;

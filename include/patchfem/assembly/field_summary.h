@@ -26,7 +26,7 @@ namespace PatchFEM
 
   namespace internal
   {
-    /** What integrate_fields() and field_extremes() have in common; [value][lane], and [extreme][value][lane]. */
+    /** Common part of integrate_fields() and field_extremes(); [value][lane], and [extreme][value][lane]. */
     struct LawRequest
     {
       const CoefficientField                                    &parameters;

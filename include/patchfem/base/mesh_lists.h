@@ -43,7 +43,7 @@ namespace PatchFEM
   /** `triangles`, `quadrilaterals`, `tetrahedra` or `hexahedra`. */
   const char *plural_name(CellKind kind);
 
-  /** What is known of a mesh beside its cells and faces. */
+  /** Names, notes and contacts of a mesh, beside its cells and faces. */
   struct MeshFacts
   {
     MeshRegions              boundaries, materials;

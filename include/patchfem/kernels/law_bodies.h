@@ -43,7 +43,7 @@ namespace PatchFEM::kernels
     return u;
   }
 
-  /** What the law sees at a point of @p batch. @p rule integrates over the cell, for laws that need means. */
+  /** Input of a law at a point of @p batch. @p rule integrates over the cell, for laws that need means. */
   template <typename Law, typename Number>
   PATCHFEM_INLINE auto point_of_law(const double        *points,
                                     const Number        *u_of_nodes,
