@@ -190,10 +190,7 @@ namespace PatchFEM
       require(std::cout.flush().good(), "The results in ", folder.name(),
               " are complete, but standard output could not be written; is it closed, or its disk full?");
     }
-  } // namespace
 
-  namespace
-  {
     /** Answers what needs no run: no arguments, --help, --version. @return the exit code, or nothing if a run is asked for */
     std::optional<int> answer(char **argv, char **end, Application &application)
     {
