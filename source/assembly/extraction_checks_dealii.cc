@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/assembly/extraction_dealii.h>
-#include <patchfem/base/exceptions.h>
+#include "assembly/extraction_steps_dealii.h"
 
 #include <deal.II/base/mpi.h>
 #include <deal.II/fe/fe_q.h>
@@ -182,10 +181,7 @@ namespace PatchFEM::internal
   template unsigned int n_processes<3>(const dealii::Triangulation<3> &);
 
   template <int dim>
-  void check_extraction(const dealii::Mapping<dim>              &mapping,
-                        const dealii::DoFHandler<dim>           &dof_handler,
-                        const dealii::AffineConstraints<double> &constraints,
-                        const ExtractionData<dim>               &data)
+  void ExtractionInput<dim>::check() const
   {
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
     check_mesh(triangulation);
@@ -205,14 +201,8 @@ namespace PatchFEM::internal
                       "use quadrilaterals or hexahedra.");
   }
 
-  template void check_extraction<2>(const dealii::Mapping<2> &,
-                                    const dealii::DoFHandler<2> &,
-                                    const dealii::AffineConstraints<double> &,
-                                    const ExtractionData<2> &);
-  template void check_extraction<3>(const dealii::Mapping<3> &,
-                                    const dealii::DoFHandler<3> &,
-                                    const dealii::AffineConstraints<double> &,
-                                    const ExtractionData<3> &);
+  template struct ExtractionInput<2>;
+  template struct ExtractionInput<3>;
 } // namespace PatchFEM::internal
 
 namespace PatchFEM

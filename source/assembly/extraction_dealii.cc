@@ -7,7 +7,6 @@
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/mpi/mpi_communicator.h>
 
-#include <deal.II/dofs/dof_accessor.h>
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
@@ -47,17 +46,10 @@ namespace PatchFEM::internal
      * node numbers are replaced by the final ones.
      */
     template <int dim>
-    class Extraction
+    class Extraction : ExtractionBase<dim>
     {
     public:
-      Extraction(const dealii::Mapping<dim>              &mapping,
-                 const dealii::DoFHandler<dim>           &dof_handler,
-                 const dealii::AffineConstraints<double> &constraints,
-                 const ExtractionData<dim>               &data)
-          : mapping(mapping), dof_handler(dof_handler), triangulation(dof_handler.get_triangulation()),
-            constraints(constraints), data(data), n_components(dof_handler.get_fe_collection().n_components()),
-            n_dofs(dof_handler.n_dofs()), n_threads(omp_get_max_threads())
-      {}
+      explicit Extraction(const ExtractionInput<dim> &input) : ExtractionBase<dim>(input) {}
 
       ElementTables run()
       {
@@ -75,18 +67,13 @@ namespace PatchFEM::internal
       }
 
     private:
-      using Accessor = dealii::DoFCellAccessor<dim, dim, false>;
+      using Base = ExtractionBase<dim>;
+      using Base::dof_handler, Base::triangulation, Base::constraints, Base::data, Base::n_components, Base::geometry,
+          Base::points_are_nodes, Base::tables;
+      using typename Base::Accessor;
 
-      const dealii::Mapping<dim>              &mapping;
-      const dealii::DoFHandler<dim>           &dof_handler;
-      const dealii::Triangulation<dim>        &triangulation;
-      const dealii::AffineConstraints<double> &constraints;
-      const ExtractionData<dim>               &data;
-      const unsigned int                       n_components;
-      const unsigned int                       n_dofs;
-      const int                                n_threads;
-
-      ElementTables      tables;
+      const unsigned int n_dofs    = dof_handler.n_dofs();
+      const int          n_threads = omp_get_max_threads();
       std::vector<Chunk> chunks;
 
       /// For each active FE index: its batch (-1 if no cell has it, or no unknowns are there), and deal.II's local
@@ -94,11 +81,8 @@ namespace PatchFEM::internal
       std::vector<int>                       batch_of_fe;
       std::vector<std::vector<unsigned int>> local_dofs;
 
-      /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
-      const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
-      std::vector<std::size_t>     first_point_of_batch;
-      std::vector<int>             point_of_vertex;          ///< empty: the same
-      bool                         points_are_nodes = false; ///< vertices with the numbers of their nodes
+      std::vector<std::size_t> first_point_of_batch;
+      std::vector<int>         point_of_vertex; ///< empty: the same
 
       /// unseen, or first_unknown: the first unknown of a node without a number yet, or the unknown.
       std::unique_ptr<std::atomic<int>[]> unknown_of_dof;
@@ -152,39 +136,23 @@ namespace PatchFEM::internal
       /** Reference tables, and room for everything that is counted in cells or nodes. */
       void make_batches()
       {
-        tables.dim          = dim;
-        tables.n_components = n_components;
-
-        const CellGeometry<dim> geometry(mapping);
-        mapping_of_cells = geometry.of_cells;
-
-        points_are_nodes = mapping_of_cells == nullptr;
-        for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
-          points_are_nodes = points_are_nodes && (batch_of_fe[i] < 0 || dof_handler.get_fe(i).degree == 1);
-
         local_dofs.resize(batch_of_fe.size());
-        ParallelResizer resizer;
-        std::size_t     n_points = 0;
         for (unsigned int i = 0; i < batch_of_fe.size(); ++i)
           if (batch_of_fe[i] >= 0)
-          {
-            const dealii::FiniteElement<dim> &fe    = dof_handler.get_fe(i);
-            CellTable                        &batch = tables.batches[batch_of_fe[i]];
-
-            batch.reference     = make_reference_element<dim>(fe, geometry.degree, choose_rule(data.quadrature, fe, i),
-                                                          choose_rule(data.face_quadrature, fe, i));
-            const std::size_t n = batch.n_cells;
-            resizer.add(batch.nodes, n * batch.reference.n_shape);
-            resizer.add(batch.geometry, points_are_nodes ? 0 : n * batch.reference.n_geometry);
-            resizer.add(batch.material_ids, n);
-            resizer.add(batch.active_index, n);
-            for (int shape = 0; shape < batch.reference.n_shape; ++shape)
-              for (unsigned int component = 0; component < n_components; ++component)
-                local_dofs[i].push_back(fe.component_to_system_index(component, shape));
-            first_point_of_batch.push_back(n_points);
-            n_points += n * batch.reference.n_geometry;
-          }
-        if (mapping_of_cells == nullptr)
+            local_dofs[i] = this->tabulate_element(i, tables.batches[batch_of_fe[i]]);
+        ParallelResizer resizer;
+        std::size_t     n_points = 0;
+        for (CellTable &batch : tables.batches)
+        {
+          const std::size_t n = batch.n_cells;
+          resizer.add(batch.nodes, n * batch.reference.n_shape);
+          resizer.add(batch.geometry, points_are_nodes ? 0 : n * batch.reference.n_geometry);
+          resizer.add(batch.material_ids, n);
+          resizer.add(batch.active_index, n);
+          first_point_of_batch.push_back(n_points);
+          n_points += n * batch.reference.n_geometry;
+        }
+        if (geometry.of_cells == nullptr)
           n_points = points_are_nodes ? n_dofs / n_components : triangulation.n_used_vertices();
         require(n_points < static_cast<std::size_t>(std::numeric_limits<int>::max()), "The mesh has ", n_points,
                 " geometry nodes, more than 32-bit indices can count: use a mapping of degree 1 or fewer cells.");
@@ -195,7 +163,7 @@ namespace PatchFEM::internal
       /** The vertices, if these are the geometry nodes in their own order. */
       void make_points()
       {
-        if (mapping_of_cells != nullptr || points_are_nodes)
+        if (geometry.of_cells != nullptr || points_are_nodes)
           return;
         const std::vector<dealii::Point<dim>> &vertices = triangulation.get_vertices();
         if (tables.points.size() != vertices.size() * dim)
@@ -294,7 +262,7 @@ namespace PatchFEM::internal
             {
               const Index node = first / n_components;
               bool        fits = node * n_components == first;
-              for (unsigned int component = 1; component < n_components; ++component)
+              for (int component = 1; component < n_components; ++component)
                 fits = fits && cell_dofs[local[component]] == first + component;
               if (!fits)
                 return false;
@@ -310,7 +278,7 @@ namespace PatchFEM::internal
             if (mark.load(std::memory_order_relaxed) == unseen &&
                 mark.compare_exchange_strong(expected, first_unknown, std::memory_order_relaxed))
             {
-              for (unsigned int component = 0; component < n_components; ++component)
+              for (int component = 0; component < n_components; ++component)
                 noted.push_back(cell_dofs[local[component]]);
               if (points_are_nodes)
                 noted.push_back(cell.vertex_index(shape));
@@ -321,7 +289,7 @@ namespace PatchFEM::internal
           if (!points_are_nodes)
             read_geometry(cell, b, position);
           if (with_faces)
-            read_faces(cell, b, position, chunk.faces);
+            this->read_faces(cell, b, position, chunk.faces);
         }
         if (in_blocks) // vertices lie here and there: in a loop of their own many are fetched at a time
         {
@@ -337,7 +305,7 @@ namespace PatchFEM::internal
         CellTable        &batch = tables.batches[b];
         const int         n     = batch.reference.n_geometry;
         const std::size_t begin = std::size_t(position) * n;
-        if (mapping_of_cells == nullptr)
+        if (geometry.of_cells == nullptr)
         {
           for (int g = 0; g < n; ++g)
           {
@@ -349,24 +317,13 @@ namespace PatchFEM::internal
 
         using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
         const std::vector<dealii::Point<dim>> points =
-            SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
+            SupportPoints<dim>::compute(*geometry.of_cells, CellIterator(&triangulation, cell.level(), cell.index()));
         for (int g = 0; g < n; ++g)
         {
           const std::size_t point   = first_point_of_batch[b] + begin + g;
           batch.geometry[begin + g] = static_cast<int>(point);
           write_point(point, points[g]);
         }
-      }
-
-      void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const
-      {
-        for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
-          if (cell.at_boundary(face))
-          {
-            const dealii::types::boundary_id id = cell.face(face)->boundary_id();
-            if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
-              faces.push_back({batch, position, face, static_cast<int>(id)});
-          }
       }
 
       /** Joins the faces of all chunks; each id asked for must be there. */
@@ -432,7 +389,7 @@ namespace PatchFEM::internal
         {
           const int unknown           = unknown_of_dof[noted[i]].load(std::memory_order_relaxed);
           tables.dof_indices[unknown] = noted[i];
-          for (unsigned int c = 1; c < n_components; ++c)
+          for (int c = 1; c < n_components; ++c)
           {
             tables.dof_indices[unknown + c] = noted[i + c];
             if (unknown_of_dof[noted[i + c]].exchange(unknown + c, std::memory_order_relaxed) != unseen)
@@ -509,11 +466,11 @@ namespace PatchFEM
                                        const ExtractionData<dim>               &data)
   {
     static_assert(dim == 2 || dim == 3, "Meshes have two or three dimensions.");
+    const internal::ExtractionInput<dim> input{mapping, dof_handler, constraints, data};
     if (internal::n_processes(dof_handler.get_triangulation()) > 1)
-      return internal::extract_on_ranks<dim>(MPICommunicator::of(dof_handler.get_communicator()), mapping, dof_handler,
-                                             constraints, data);
-    internal::check_extraction(mapping, dof_handler, constraints, data);
-    return internal::Extraction<dim>(mapping, dof_handler, constraints, data).run();
+      return internal::extract_on_ranks(MPICommunicator::of(dof_handler.get_communicator()), input);
+    input.check();
+    return internal::Extraction<dim>(input).run();
   }
 
   template ElementTables extract_element_tables<2>(const dealii::Mapping<2> &,

@@ -5,7 +5,6 @@
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/threads.h>
 
-#include <deal.II/dofs/dof_accessor.h>
 #include <deal.II/grid/tria.h>
 
 #include <algorithm>
@@ -24,21 +23,12 @@ namespace PatchFEM::internal
      * numbers those of an FESystem on vertices, these have one slot of 4 bytes for each node.
      */
     template <int dim>
-    class RankExtraction
+    class RankExtraction : ExtractionBase<dim>
     {
     public:
-      RankExtraction(const std::shared_ptr<const MPICommunicator> &communicator,
-                     const dealii::Mapping<dim>                   &mapping,
-                     const dealii::DoFHandler<dim>                &dof_handler,
-                     const dealii::AffineConstraints<double>      &constraints,
-                     const ExtractionData<dim>                    &data)
-          : ranks(*communicator), mapping(mapping), dof_handler(dof_handler),
-            triangulation(dof_handler.get_triangulation()), constraints(constraints), data(data),
-            n_components(dof_handler.get_fe_collection().n_components()),
-            dofs(communicator, dof_handler.locally_owned_dofs())
+      RankExtraction(const std::shared_ptr<const MPICommunicator> &communicator, const ExtractionInput<dim> &input)
+          : Base(input), ranks(*communicator), dofs(communicator, input.dof_handler.locally_owned_dofs())
       {
-        tables.dim                = dim;
-        tables.n_components       = n_components;
         tables.ranks.communicator = communicator;
       }
 
@@ -84,30 +74,21 @@ namespace PatchFEM::internal
       }
 
     private:
-      using Accessor     = dealii::DoFCellAccessor<dim, dim, false>;
+      using Base = ExtractionBase<dim>;
+      using Base::dof_handler, Base::triangulation, Base::constraints, Base::data, Base::n_components, Base::geometry,
+          Base::points_are_nodes, Base::tables;
+      using typename Base::Accessor;
       using CellIterator = typename dealii::Triangulation<dim>::cell_iterator;
       using Place        = std::pair<int, int>; ///< level and index of a cell
 
-      const Communicator                      &ranks;
-      const dealii::Mapping<dim>              &mapping;
-      const dealii::DoFHandler<dim>           &dof_handler;
-      const dealii::Triangulation<dim>        &triangulation;
-      const dealii::AffineConstraints<double> &constraints;
-      const ExtractionData<dim>               &data;
-      const int                                n_components;
-
-      ElementTables tables;
-      RankDofs      dofs;
-      int           n_cell_slots = 0; ///< those before have a cell of this rank
-      SlotLines     lines;            ///< closed
+      const Communicator &ranks;
+      RankDofs            dofs;
+      int                 n_cell_slots = 0; ///< those before have a cell of this rank
+      SlotLines           lines;            ///< closed
 
       std::vector<std::vector<Place>>        cells_of_fe;
       std::vector<unsigned int>              fe_of_batch;
       std::vector<std::vector<unsigned int>> local_dofs; ///< [batch]: deal.II's local index of [shape][component]
-
-      /// Non-null if geometry nodes belong to cells, curved or moved; null if they are the vertices of the mesh.
-      const dealii::MappingQ<dim> *mapping_of_cells = nullptr;
-      bool                         points_are_nodes = false;
 
       /// Given components of a node's unknowns: all, or 1 where slots of the others follow that of the first.
       int n_given = 1;
@@ -151,7 +132,7 @@ namespace PatchFEM::internal
 
       void find_cells()
       {
-        check_extraction(mapping, dof_handler, constraints, data);
+        this->check();
         cells_of_fe = places_of([](const Accessor &cell) { return cell.is_locally_owned(); });
       }
 
@@ -163,23 +144,13 @@ namespace PatchFEM::internal
           n_cells.push_back(static_cast<std::int64_t>(cells.size()));
         ranks.maximum(n_cells.data(), static_cast<int>(n_cells.size()));
         ranks.together([&] {
-          const CellGeometry<dim> geometry(mapping);
-          mapping_of_cells = geometry.of_cells;
-          points_are_nodes = mapping_of_cells == nullptr;
           for (unsigned int i = 0; i < n_cells.size(); ++i)
             if (n_cells[i] > 0)
             {
-              const dealii::FiniteElement<dim> &fe = dof_handler.get_fe(i);
               fe_of_batch.push_back(i);
               CellTable &batch = tables.batches.emplace_back();
-              batch.reference  = make_reference_element<dim>(fe, geometry.degree, choose_rule(data.quadrature, fe, i),
-                                                            choose_rule(data.face_quadrature, fe, i));
               batch.n_cells    = static_cast<int>(cells_of_fe[i].size());
-              points_are_nodes = points_are_nodes && fe.degree == 1;
-              local_dofs.emplace_back();
-              for (int shape = 0; shape < batch.reference.n_shape; ++shape)
-                for (int component = 0; component < n_components; ++component)
-                  local_dofs.back().push_back(fe.component_to_system_index(component, shape));
+              local_dofs.push_back(this->tabulate_element(i, batch));
               tables.ranks.n_own_cells.push_back(batch.n_cells);
             }
           slots.resize(tables.batches.size());
@@ -357,16 +328,7 @@ namespace PatchFEM::internal
           return;
         for (unsigned int b = 0; b < tables.batches.size(); ++b)
           for (int i = 0; i < tables.batches[b].n_cells; ++i)
-          {
-            const Accessor cell = cell_at(own_cells(b)[i]);
-            for (int face = 0; face < tables.batches[b].reference.n_faces; ++face)
-              if (cell.at_boundary(face))
-              {
-                const dealii::types::boundary_id id = cell.face(face)->boundary_id();
-                if (data.all_boundary_faces || data.boundary_ids.count(id) > 0)
-                  tables.faces.push_back({static_cast<int>(b), i, face, static_cast<int>(id)});
-              }
-          }
+            Base::read_faces(cell_at(own_cells(b)[i]), b, i, tables.faces);
         tables.ranks.n_own_faces = static_cast<int>(tables.faces.size());
       }
 
@@ -453,10 +415,10 @@ namespace PatchFEM::internal
       void write_positions(const int b, const int cell, double *const positions) const
       {
         const Place &place = own_cells(b)[cell];
-        if (mapping_of_cells != nullptr)
+        if (geometry.of_cells != nullptr)
         {
           const auto points =
-              SupportPoints<dim>::compute(*mapping_of_cells, CellIterator(&triangulation, place.first, place.second));
+              SupportPoints<dim>::compute(*geometry.of_cells, CellIterator(&triangulation, place.first, place.second));
           for (int g = 0; g < n_geometry(b); ++g)
             for (int d = 0; d < dim; ++d)
               positions[g * dim + d] = points[g][d];
@@ -686,7 +648,7 @@ namespace PatchFEM::internal
       {
         std::size_t      n_points = 0;
         std::vector<int> point_of_node;
-        if (mapping_of_cells != nullptr)
+        if (geometry.of_cells != nullptr)
           for (const CellTable &batch : tables.batches)
             n_points += std::size_t(batch.n_cells) * batch.reference.n_geometry;
         else if (points_are_nodes)
@@ -735,7 +697,7 @@ namespace PatchFEM::internal
                 std::size_t point = first_point + cell * n + g;
                 if (points_are_nodes)
                   point = nodes[g];
-                else if (mapping_of_cells == nullptr)
+                else if (geometry.of_cells == nullptr)
                   point = point_of_node[nodes[g]];
                 if (!points_are_nodes)
                   batch.geometry[cell * n + g] = static_cast<int>(point);
@@ -743,7 +705,7 @@ namespace PatchFEM::internal
               }
             }
           };
-          if (mapping_of_cells != nullptr)
+          if (geometry.of_cells != nullptr)
             for_shares(batch.n_cells, write);
           else // cells share vertices
             write(0, batch.n_cells);
@@ -755,22 +717,11 @@ namespace PatchFEM::internal
 
   template <int dim>
   ElementTables extract_on_ranks(const std::shared_ptr<const MPICommunicator> &communicator,
-                                 const dealii::Mapping<dim>                   &mapping,
-                                 const dealii::DoFHandler<dim>                &dof_handler,
-                                 const dealii::AffineConstraints<double>      &constraints,
-                                 const ExtractionData<dim>                    &data)
+                                 const ExtractionInput<dim>                   &input)
   {
-    return RankExtraction<dim>(communicator, mapping, dof_handler, constraints, data).run();
+    return RankExtraction<dim>(communicator, input).run();
   }
 
-  template ElementTables extract_on_ranks<2>(const std::shared_ptr<const MPICommunicator> &,
-                                             const dealii::Mapping<2> &,
-                                             const dealii::DoFHandler<2> &,
-                                             const dealii::AffineConstraints<double> &,
-                                             const ExtractionData<2> &);
-  template ElementTables extract_on_ranks<3>(const std::shared_ptr<const MPICommunicator> &,
-                                             const dealii::Mapping<3> &,
-                                             const dealii::DoFHandler<3> &,
-                                             const dealii::AffineConstraints<double> &,
-                                             const ExtractionData<3> &);
+  template ElementTables extract_on_ranks(const std::shared_ptr<const MPICommunicator> &, const ExtractionInput<2> &);
+  template ElementTables extract_on_ranks(const std::shared_ptr<const MPICommunicator> &, const ExtractionInput<3> &);
 } // namespace PatchFEM::internal

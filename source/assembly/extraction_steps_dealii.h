@@ -6,6 +6,7 @@
 #include <patchfem/mpi/mpi_communicator.h>
 
 #include <deal.II/base/quadrature_lib.h>
+#include <deal.II/dofs/dof_accessor.h>
 #include <deal.II/fe/mapping_q.h>
 
 #include <memory>
@@ -86,11 +87,67 @@ namespace PatchFEM::internal
                 ": the mesh has the ids ", names, ".");
   }
 
+  /** The arguments of extract_element_tables(). */
+  template <int dim>
+  struct ExtractionInput
+  {
+    const dealii::Mapping<dim>              &mapping;
+    const dealii::DoFHandler<dim>           &dof_handler;
+    const dealii::AffineConstraints<double> &constraints;
+    const ExtractionData<dim>               &data;
+
+    /** Throws Error unless mesh, elements, mapping and constraints are among the supported ones. */
+    void check() const;
+  };
+
+  /** Tables in the making, with the elements and faces of cells. */
+  template <int dim>
+  class ExtractionBase : protected ExtractionInput<dim>
+  {
+  protected:
+    using Accessor = dealii::DoFCellAccessor<dim, dim, false>;
+
+    explicit ExtractionBase(const ExtractionInput<dim> &input) : ExtractionInput<dim>(input)
+    {
+      tables.dim          = dim;
+      tables.n_components = n_components;
+    }
+
+    const dealii::Triangulation<dim> &triangulation = this->dof_handler.get_triangulation();
+    const int                         n_components  = this->dof_handler.get_fe_collection().n_components();
+    const CellGeometry<dim>           geometry{this->mapping};
+    bool          points_are_nodes = geometry.of_cells == nullptr; ///< geometry nodes have the numbers of nodes
+    ElementTables tables;
+
+    /** Makes the reference tables of @p batch, of element @p i. @return deal.II's local index of [shape][component]. */
+    std::vector<unsigned int> tabulate_element(const unsigned int i, CellTable &batch)
+    {
+      const dealii::FiniteElement<dim> &fe = this->dof_handler.get_fe(i);
+      batch.reference  = make_reference_element<dim>(fe, geometry.degree, choose_rule(this->data.quadrature, fe, i),
+                                                    choose_rule(this->data.face_quadrature, fe, i));
+      points_are_nodes = points_are_nodes && fe.degree == 1;
+      std::vector<unsigned int> local_dofs;
+      for (int shape = 0; shape < batch.reference.n_shape; ++shape)
+        for (int component = 0; component < n_components; ++component)
+          local_dofs.push_back(fe.component_to_system_index(component, shape));
+      return local_dofs;
+    }
+
+    /** Adds the boundary faces that were asked for of a cell at its @p position in @p batch. */
+    void read_faces(const Accessor &cell, const int batch, const int position, std::vector<FaceEntry> &faces) const
+    {
+      for (int face = 0; face < tables.batches[batch].reference.n_faces; ++face)
+        if (cell.at_boundary(face))
+        {
+          const dealii::types::boundary_id id = cell.face(face)->boundary_id();
+          if (this->data.all_boundary_faces || this->data.boundary_ids.count(id) > 0)
+            faces.push_back({batch, position, face, static_cast<int>(id)});
+        }
+    }
+  };
+
   /** extract_element_tables() of one rank of @p communicator, with the parts of others' cells that its rows need. */
   template <int dim>
   ElementTables extract_on_ranks(const std::shared_ptr<const MPICommunicator> &communicator,
-                                 const dealii::Mapping<dim>                   &mapping,
-                                 const dealii::DoFHandler<dim>                &dof_handler,
-                                 const dealii::AffineConstraints<double>      &constraints,
-                                 const ExtractionData<dim>                    &data);
+                                 const ExtractionInput<dim>                   &input);
 } // namespace PatchFEM::internal

@@ -71,13 +71,6 @@ namespace PatchFEM
     /** That share @p triangulation. */
     template <int dim>
     unsigned int n_processes(const dealii::Triangulation<dim> &triangulation);
-
-    /** Throws Error unless mesh, elements, mapping and constraints are among the supported ones. */
-    template <int dim>
-    void check_extraction(const dealii::Mapping<dim>              &mapping,
-                          const dealii::DoFHandler<dim>           &dof_handler,
-                          const dealii::AffineConstraints<double> &constraints,
-                          const ExtractionData<dim>               &data);
   } // namespace internal
 
   /**
