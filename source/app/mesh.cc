@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "app/mesh_geometry.h"
 #include "app/mesh_triangulation.h"
 
 #include <patchfem/app/expression.h>
@@ -150,23 +151,13 @@ namespace PatchFEM
       return result;
     }
 
-    /** The centres of all faces of @p lists. */
-    template <int dim>
-    std::vector<Point<dim>> centres_of_faces(const MeshLists &lists)
-    {
-      const unsigned int      n = n_vertices_per_face(lists.kind);
-      std::vector<Point<dim>> centres(lists.n_faces());
-      for (std::size_t i = 0; i < lists.faces.size(); ++i)
-        for (unsigned int d = 0; d < dim; ++d)
-          centres[i / n][d] += lists.vertices[lists.faces[i]][d] / n;
-      return centres;
-    }
-
     /** Gives its id to each face: that of the first rule that holds at its centre, else what it was. */
     template <int dim>
     void apply_rules(MeshLists &lists, const MeshParameters &parameters, MeshFacts &facts)
     {
-      const std::vector<Point<dim>>      centres = centres_of_faces<dim>(lists);
+      std::vector<Point<dim>> centres(lists.n_faces());
+      for (std::size_t f = 0; f < centres.size(); ++f)
+        std::copy_n(face_centre(lists, f).begin_raw(), dim, centres[f].begin_raw());
       std::vector<bool>                  taken(lists.n_faces(), false);
       std::map<std::string, std::string> rules; // by boundary
       if (!parameters.boundary_rules.empty())

@@ -143,7 +143,7 @@ namespace PatchFEM
   void MeshCollector::join_vertices()
   {
     const double                     distance = *options.join;
-    const std::vector<std::uint32_t> first    = first_vertices_within(distance, mesh.vertices);
+    const std::vector<std::uint32_t> first    = first_vertices_within(distance, mesh);
     std::size_t                      n_joined = 0;
     for (std::uint32_t v = 0; v < first.size(); ++v)
       n_joined += first[v] != v;

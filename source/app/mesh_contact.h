@@ -13,5 +13,5 @@ namespace PatchFEM
   void find_contact(MeshLists &mesh);
 
   /** For each vertex the first one within @p distance that is its own first, mostly itself. */
-  std::vector<std::uint32_t> first_vertices_within(double distance, const std::vector<std::array<double, 3>> &vertices);
+  std::vector<std::uint32_t> first_vertices_within(double distance, const MeshLists &mesh);
 } // namespace PatchFEM

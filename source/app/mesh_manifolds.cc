@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "mesh_geometry.h"
+
 #include <patchfem/app/expression.h>
 #include <patchfem/app/mesh_manifolds.h>
 #include <patchfem/base/exceptions.h>
@@ -17,12 +19,8 @@ namespace PatchFEM
 {
   namespace
   {
+    using internal::face_vertex, internal::vertex;
     using Vector = dealii::Tensor<1, 3>;
-
-    Vector vertex(const MeshLists &mesh, const std::uint32_t v)
-    {
-      return Vector({mesh.vertices[v][0], mesh.vertices[v][1], mesh.vertices[v][2]});
-    }
 
     struct CurveShape
     {
@@ -105,13 +103,13 @@ namespace PatchFEM
       std::vector<double> radii;
       for (unsigned int i = 0; i < n; ++i)
       {
-        arms.push_back(found->second.arm(vertex(mesh, mesh.faces[f * n + i])));
+        arms.push_back(found->second.arm(face_vertex(mesh, f, i)));
         radii.push_back(arms.back().norm());
         for (const Vector &arm : arms)
           diameter = std::max(diameter, (arm - arms.back()).norm());
       }
       const auto [least, most] = std::minmax_element(radii.begin(), radii.end());
-      const Vector x           = vertex(mesh, mesh.faces[f * n]);
+      const Vector x           = face_vertex(mesh, f, 0);
       require(*most - *least <= 0.02 * diameter && diameter < 1.9 * *least, "Mesh/Manifolds says ",
               quote(found->second.text), ", but a face of boundary ", boundaries.text(found->first), ", ", diameter,
               " long and with a vertex at (", x[0], ", ", x[1], dim == 3 ? text_of(", ", x[2]) : "",
@@ -135,7 +133,7 @@ namespace PatchFEM
       for (unsigned int i = 0; i < n; ++i)
         for (unsigned int j = i + 1; j < n; ++j)
         {
-          const Vector a = vertex(coarse, coarse.faces[f * n + i]), b = vertex(coarse, coarse.faces[f * n + j]);
+          const Vector a = face_vertex(coarse, f, i), b = face_vertex(coarse, f, j);
           const Vector arm    = found->second.arm(0.5 * (a + b));
           const double radius = 0.5 * (found->second.arm(a).norm() + found->second.arm(b).norm());
           const Vector x      = 0.5 * (a + b) + (radius / arm.norm() - 1.) * arm;
@@ -187,7 +185,7 @@ namespace PatchFEM
   namespace
   {
     /** Outward, of unit length, [face]. */
-    std::vector<Vector> normals_of(const MeshLists &mesh, const std::vector<Vector> &centres)
+    std::vector<Vector> normals_of(const MeshLists &mesh, const std::vector<dealii::Point<3>> &centres)
     {
       const unsigned int n = n_vertices_per_face(mesh.kind), n_cell = n_vertices_per_cell(mesh.kind);
       std::vector<std::vector<std::uint32_t>> cells_of(mesh.vertices.size()); // of the first vertices of faces
@@ -200,14 +198,9 @@ namespace PatchFEM
       std::vector<Vector> normals;
       for (std::size_t f = 0; f < mesh.n_faces(); ++f)
       {
-        const std::uint32_t *v    = mesh.faces.data() + f * n;
-        const auto           edge = [&](const unsigned int i, const unsigned int j) {
-          return vertex(mesh, v[j]) - vertex(mesh, v[i]);
-        };
-        const Vector normal = n == 2   ? cross_product_3d(edge(0, 1), Vector({0., 0., 1.}))
-                              : n == 3 ? cross_product_3d(edge(0, 1), edge(0, 2))
-                                       : cross_product_3d(edge(0, 3), edge(1, 2));
-        Vector       outward;
+        const std::uint32_t *v      = mesh.faces.data() + f * n;
+        const Vector         normal = internal::face_normal(mesh, f);
+        Vector               outward;
         for (const std::uint32_t c : cells_of[v[0]])
         {
           const std::uint32_t *w   = mesh.cell(c);
@@ -216,7 +209,7 @@ namespace PatchFEM
             for (unsigned int i = 0; i < n_cell; ++i)
               outward += (centres[f] - vertex(mesh, w[i])) / n_cell;
         }
-        normals.push_back((normal * outward < 0. ? -1. : 1.) / normal.norm() * normal);
+        normals.push_back(normal * outward < 0. ? -normal : normal);
       }
       return normals;
     }
@@ -231,10 +224,10 @@ namespace PatchFEM
 
     std::vector<Ridge> ridges_of(const MeshLists &mesh)
     {
-      const unsigned int  n = n_vertices_per_face(mesh.kind);
-      std::vector<Vector> centres(mesh.n_faces());
-      for (std::size_t i = 0; i < mesh.faces.size(); ++i)
-        centres[i / n] += vertex(mesh, mesh.faces[i]) / n;
+      const unsigned int            n = n_vertices_per_face(mesh.kind);
+      std::vector<dealii::Point<3>> centres;
+      for (std::size_t f = 0; f < mesh.n_faces(); ++f)
+        centres.push_back(internal::face_centre(mesh, f));
       const std::vector<Vector> normals = normals_of(mesh, centres);
 
       static constexpr unsigned int next[5][4] = {{}, {}, {0, 1}, {1, 2, 0}, {1, 3, 0, 2}}; // around a face
