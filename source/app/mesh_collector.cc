@@ -298,20 +298,10 @@ namespace PatchFEM
     if (options.join)
       join_vertices();
     unite_double_cells();
-    if (!node_sets.empty())
-    {
-      // As delete_unused_vertices() numbers them.
-      std::vector<std::uint32_t> number(mesh.vertices.size(), 0);
-      for (const std::uint32_t v : mesh.cells)
-        number[v] = 1;
-      std::uint32_t n = 0;
-      for (std::uint32_t &v : number)
-        v = v == 1 ? n++ : std::numeric_limits<std::uint32_t>::max();
-      for (auto &set : node_sets)
-        for (std::uint32_t &v : set.second)
-          v = number[v];
-    }
-    delete_unused_vertices(mesh);
+    const std::vector<std::uint32_t> number = delete_unused_vertices(mesh);
+    for (auto &set : node_sets)
+      for (std::uint32_t &v : set.second)
+        v = number[v];
     if (dim == 2)
       flatten();
     orient_cells(mesh);

@@ -238,7 +238,7 @@ namespace PatchFEM
     return jacobians_at_vertices(mesh, cell)[0] / (mesh.kind == CellKind::triangle ? 2. : 6.);
   }
 
-  void delete_unused_vertices(MeshLists &mesh)
+  std::vector<std::uint32_t> delete_unused_vertices(MeshLists &mesh)
   {
     std::vector<std::uint32_t> new_number(mesh.vertices.size(), no_vertex);
     for (const std::uint32_t v : mesh.cells)
@@ -272,6 +272,7 @@ namespace PatchFEM
     for (std::vector<std::uint32_t> *list : {&mesh.cells, &mesh.faces})
       for (std::uint32_t &v : *list)
         v = new_number[v];
+    return new_number;
   }
 
   std::size_t orient_cells(MeshLists &mesh)

@@ -95,8 +95,9 @@ namespace PatchFEM
   /**
    * Drops vertices that no cell uses, and faces that have one, which are lost (MeshRegions::add_lost_face()), and numbers
    * the other vertices in order.
+   * @return the new number of each vertex, 2^32 - 1 of those that are gone.
    */
-  void delete_unused_vertices(MeshLists &mesh);
+  std::vector<std::uint32_t> delete_unused_vertices(MeshLists &mesh);
 
   /**
    * Mirrors inverted cells, so that all measures are positive, and returns how many there were. Throws Error for cells
