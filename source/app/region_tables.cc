@@ -59,24 +59,6 @@ namespace PatchFEM
       }
     }
 
-    /** The name of @p id, and those of groups that text() leaves out because others have the same faces or cells. */
-    std::string title_of(const MeshRegions &regions, const unsigned int id)
-    {
-      std::string       title = regions.text(id);
-      const std::string shown = " + " + title + " + ";
-      for (const MeshRegions::Group &group : regions.groups(id))
-      {
-        const auto is_in = [&](const unsigned int other) {
-          const std::vector<MeshRegions::Group> groups = regions.groups(other);
-          return std::find(groups.begin(), groups.end(), group) != groups.end();
-        };
-        const bool is_of_all = std::all_of(regions.ids().begin(), regions.ids().end(), is_in);
-        if (!is_of_all && shown.find(" + " + regions.text(group) + " + ") == std::string::npos)
-          title += " = " + regions.text(group);
-      }
-      return title;
-    }
-
     /** The sums of all ranks, as rows. */
     std::vector<RegionTables::Row> rows_of(Sums &sums, const MeshRegions &regions, const MPI_Comm communicator)
     {
@@ -94,7 +76,7 @@ namespace PatchFEM
                         static_cast<std::uint64_t>(value[0]),
                         value[1],
                         {{scale * value[2], scale * value[3], scale * value[4]}},
-                        title_of(regions, id)});
+                        regions.title(id)});
       }
       return rows;
     }

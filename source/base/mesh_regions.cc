@@ -291,15 +291,16 @@ namespace PatchFEM
                                                               : text_of(group.name, " (", group.number, ")");
   }
 
-  std::string MeshRegions::text(const unsigned int id) const
+  std::pair<std::string, std::string> MeshRegions::words_of(const unsigned int id) const
   {
     const auto found = groups_of.find(id);
     if (found == groups_of.end())
-      return id == 0 && id_set.size() == 1 && !of_all.empty() ? of_all.front().name : std::to_string(id);
+      return {id == 0 && id_set.size() == 1 && !of_all.empty() ? of_all.front().name : std::to_string(id), ""};
     const std::vector<Group> &of_id = found->second;
     // The ids that share a group, of those groups that say something of this one.
     std::vector<std::set<unsigned int>> seen;
     std::vector<std::string>            words;
+    std::string                         others;
     for (const Group &group : of_id)
     {
       std::set<unsigned int> sharing;
@@ -309,9 +310,11 @@ namespace PatchFEM
       const bool is_new = std::find(seen.begin(), seen.end(), sharing) == seen.end();
       if (is_new && (sharing.size() < id_set.size() || of_id.size() == 1))
         words.push_back(text(group));
+      else if (sharing.size() < id_set.size())
+        others += " = " + text(group);
       seen.push_back(sharing);
     }
-    return words.empty() ? text(of_id.front()) : joined(words, " + ");
+    return {words.empty() ? text(of_id.front()) : joined(words, " + "), others};
   }
 
   std::string MeshRegions::described(const std::string &name, const std::string &what)

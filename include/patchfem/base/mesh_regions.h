@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace PatchFEM
@@ -120,7 +121,14 @@ namespace PatchFEM
      * Names of the groups of @p id, a number where there is no name: `clamp`, `3`, `cold + sensor`. Groups of everything,
      * and those that are always together with one in front of them, are not mentioned beside others.
      */
-    std::string text(unsigned int id) const;
+    std::string text(unsigned int id) const { return words_of(id).first; }
+
+    /** text(), and behind it groups that it leaves out although not everything is in them: `clamp = fixed`. */
+    std::string title(unsigned int id) const
+    {
+      const auto [shown, others] = words_of(id);
+      return shown + others;
+    }
 
     /** For messages: `boundary id 3` or `boundary 'cold + sensor'`; @p what as in find(). */
     std::string describe(unsigned int id, const std::string &what) const { return described(text(id), what); }
@@ -164,6 +172,9 @@ namespace PatchFEM
     std::int64_t                               largest = 0; ///< number of a group so far
 
     static std::string described(const std::string &name, const std::string &what);
+
+    /** The words of text(), and those that title() adds. */
+    std::pair<std::string, std::string> words_of(unsigned int id) const;
 
     /** All groups, each once. */
     std::vector<Group> all_groups() const;
