@@ -11,6 +11,15 @@
  */
 namespace PatchFEM
 {
+  /** The arguments of Transport::exchange(). */
+  struct Traffic
+  {
+    const std::vector<Destination> &destinations;
+    const std::vector<Source>      &sources;
+    const int                      *indices;
+    std::size_t                     bytes;
+  };
+
   /** Whose exchanges a rank makes without waiting for others. */
   class TransportByMessages : public Transport
   {
@@ -24,16 +33,13 @@ namespace PatchFEM
     {
       std::unique_ptr<Exchange> result; // who finds no memory, or too long a message, tells the others
       ranks.look();                     // channels are counted
-      ranks.each([&] { result = messages(destinations, sources, indices, bytes); });
+      ranks.each([&] { result = messages({destinations, sources, indices, bytes}); });
       return result;
     }
 
   protected:
     /** The rank's own part of exchange(). */
-    virtual std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
-                                               const std::vector<Source>      &sources,
-                                               const int                      *indices,
-                                               std::size_t                     bytes) const = 0;
+    virtual std::unique_ptr<Exchange> messages(const Traffic &traffic) const = 0;
 
     const Communicator &ranks;
     const Backend       backend;

@@ -166,15 +166,11 @@ namespace PatchFEM
       }
 
     private:
-      struct Messages : Exchange
+      struct Messages : Exchange, Traffic
       {
-        Messages(const NcclTransport            &of,
-                 const std::vector<Destination> &destinations,
-                 const std::vector<Source>      &sources,
-                 const int *const                indices,
-                 const std::size_t               bytes)
-            : of(of), destinations(destinations), sources(sources), bytes(bytes), indices(indices),
-              sent(of.backend, indices != nullptr ? n_things(destinations) * bytes : 0), received(of.backend)
+        Messages(const NcclTransport &of, const Traffic &traffic)
+            : Traffic(traffic), of(of), sent(of.backend, indices != nullptr ? n_things(destinations) * bytes : 0),
+              received(of.backend)
         {}
 
         /** Messages travel beside what the back end is given until finish(), which alone knows where ghosts are. */
@@ -227,20 +223,13 @@ namespace PatchFEM
         }
 
         const NcclTransport              &of;
-        const std::vector<Destination>   &destinations;
-        const std::vector<Source>        &sources;
-        const std::size_t                 bytes;
-        const int *const                  indices;
         Array<char>                       sent, received;
         std::optional<SideStream::Branch> branch;
       };
 
-      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const int *const                indices,
-                                         const std::size_t               bytes) const override
+      std::unique_ptr<Exchange> messages(const Traffic &traffic) const override
       {
-        return std::make_unique<Messages>(*this, destinations, sources, indices, bytes);
+        return std::make_unique<Messages>(*this, traffic);
       }
 
       NcclRanks            &nccl;

@@ -227,19 +227,17 @@ namespace PatchFEM
               require(n_sent == n_expected, "Owner ", own, " of GPUs, counted from 0, expects ", n_expected,
                       " things of owner ", rank, ", which sends ", n_sent, '.');
             }
-            char *const own_inbox = pool->inboxes.address(own, inbox), *const here =
-                                                                           pool->flags.address(own, flags.place);
-            const auto flag = [](char *const base, const int number) {
+            char *const own_inbox = pool->inboxes.address(own, inbox);
+            char *const here      = pool->flags.address(own, flags.place);
+            const auto  flag      = [](char *const base, const int number) {
               return reinterpret_cast<std::uint64_t *>(base + number * flag_bytes);
             };
             std::vector<PeerLink> both;
             unsigned int          n_blocks = 0; // of one direction
             const auto            add      = [&](const bool puts, const int rank, const int begin, const int end) {
               const Told &other = told.at(rank)[0];
-              char *const there = pool->flags.address(rank, other.flags.place), *const to = puts
-                                                                                                                ? pool->inboxes.address(
-                                                                                                                      rank, other.inbox)
-                                                                                                                : own_inbox;
+              char *const there = pool->flags.address(rank, other.flags.place);
+              char *const to    = puts ? pool->inboxes.address(rank, other.inbox) : own_inbox;
               require(there != nullptr && to != nullptr, "The GPU of owner ", own, " does not reach that of owner ",
                                       rank, '.');
               // Numbers of flags: arrived of all ranks, taken of all ranks, and counts of links.

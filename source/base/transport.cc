@@ -30,20 +30,17 @@ namespace PatchFEM
     }
 
     /** The links of messages that lie one behind the other. */
-    std::unique_ptr<Communicator::Channel> channel(const Communicator             &ranks,
-                                                   const std::vector<Destination> &destinations,
-                                                   const std::vector<Source>      &sources,
-                                                   const std::size_t               bytes,
-                                                   char                           *sent,
-                                                   char                           *received)
+    std::unique_ptr<Communicator::Channel>
+    channel(const Communicator &ranks, const Traffic &traffic, char *sent, char *received)
     {
+      const std::size_t               bytes = traffic.bytes;
       std::vector<Communicator::Link> sends, receives;
-      for (const Destination &destination : destinations)
+      for (const Destination &destination : traffic.destinations)
       {
         sends.push_back({destination.rank, sent, destination.size() * bytes});
         sent += sends.back().bytes;
       }
-      for (const Source &source : sources)
+      for (const Source &source : traffic.sources)
         receives.push_back({source.rank, received + source.begin * bytes, (source.end - source.begin) * bytes});
       return ranks.channel(sends, receives);
     }
@@ -79,13 +76,10 @@ namespace PatchFEM
     private:
       struct Messages : Exchange
       {
-        Messages(const HostTransport            &of,
-                 const std::vector<Destination> &destinations,
-                 const std::vector<Source>      &sources,
-                 const std::size_t               bytes)
-            : backend(of.backend), destinations(destinations), bytes(bytes), sent(n_things(destinations) * bytes),
-              received(n_things(sources) * bytes),
-              channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data(), received.data()))
+        Messages(const HostTransport &of, const Traffic &traffic)
+            : backend(of.backend), destinations(traffic.destinations), bytes(traffic.bytes),
+              sent(n_things(destinations) * bytes), received(n_things(traffic.sources) * bytes),
+              channel(PatchFEM::channel(of.ranks, traffic, sent.data(), received.data()))
         {}
 
         void start(const void *const values) override
@@ -123,12 +117,9 @@ namespace PatchFEM
         std::unique_ptr<Communicator::Channel> channel;
       };
 
-      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const int *,
-                                         const std::size_t bytes) const override
+      std::unique_ptr<Exchange> messages(const Traffic &traffic) const override
       {
-        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, destinations, sources, bytes); });
+        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, traffic); });
       }
     };
 
@@ -181,14 +172,11 @@ namespace PatchFEM
     private:
       struct Messages : Exchange
       {
-        Messages(const StagedTransport          &of,
-                 const std::vector<Destination> &destinations,
-                 const std::vector<Source>      &sources,
-                 const int *const                indices,
-                 const std::size_t               bytes)
-            : backend(of.backend), bytes(bytes), indices(indices), n_sent(n_things(destinations)),
-              sent(backend, n_sent * bytes), received(backend, n_things(sources) * bytes),
-              channel(PatchFEM::channel(of.ranks, destinations, sources, bytes, sent.data, received.data))
+        Messages(const StagedTransport &of, const Traffic &traffic)
+            : backend(of.backend), bytes(traffic.bytes), indices(traffic.indices),
+              n_sent(n_things(traffic.destinations)), sent(backend, n_sent * bytes),
+              received(backend, n_things(traffic.sources) * bytes),
+              channel(PatchFEM::channel(of.ranks, traffic, sent.data, received.data))
         {}
 
         void start(const void *const values) override
@@ -215,13 +203,9 @@ namespace PatchFEM
         std::unique_ptr<Communicator::Channel> channel;
       };
 
-      std::unique_ptr<Exchange> messages(const std::vector<Destination> &destinations,
-                                         const std::vector<Source>      &sources,
-                                         const int *const                indices,
-                                         const std::size_t               bytes) const override
+      std::unique_ptr<Exchange> messages(const Traffic &traffic) const override
       {
-        return with_channel(ranks,
-                            [&] { return std::make_unique<Messages>(*this, destinations, sources, indices, bytes); });
+        return with_channel(ranks, [&] { return std::make_unique<Messages>(*this, traffic); });
       }
 
       Pinned numbers;
