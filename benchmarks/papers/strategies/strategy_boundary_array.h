@@ -359,9 +359,5 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::BoundaryArray>(Here)
-  {
-    return std::make_shared<BoundaryArrayPlan>();
-  }
+  PATCHFEM_PLAN(BoundaryArray, BoundaryArrayPlan)
 } // namespace PatchFEM

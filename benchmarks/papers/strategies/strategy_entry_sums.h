@@ -92,21 +92,7 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::GlobalNZ>(Here)
-  {
-    return std::make_shared<PackedListsPlan>();
-  }
-
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::COO>(Here)
-  {
-    return std::make_shared<SortedListsPlan>();
-  }
-
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::Product>(Here)
-  {
-    return std::make_shared<ProductPlan>();
-  }
+  PATCHFEM_PLAN(GlobalNZ, PackedListsPlan)
+  PATCHFEM_PLAN(COO, SortedListsPlan)
+  PATCHFEM_PLAN(Product, ProductPlan)
 } // namespace PatchFEM

@@ -74,9 +74,5 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::GroupedNZ>(Here)
-  {
-    return std::make_shared<GroupedNZPlan>();
-  }
+  PATCHFEM_PLAN(GroupedNZ, GroupedNZPlan)
 } // namespace PatchFEM

@@ -35,9 +35,5 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::LocalNZ>(Here)
-  {
-    return std::make_shared<LocalNZPlan>();
-  }
+  PATCHFEM_PLAN(LocalNZ, LocalNZPlan)
 } // namespace PatchFEM

@@ -126,15 +126,6 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::Colour>(Here)
-  {
-    return std::make_shared<ColouredCells>();
-  }
-
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::Atomics>(Here)
-  {
-    return std::make_shared<AtomicCells>();
-  }
+  PATCHFEM_PLAN(Colour, ColouredCells)
+  PATCHFEM_PLAN(Atomics, AtomicCells)
 } // namespace PatchFEM

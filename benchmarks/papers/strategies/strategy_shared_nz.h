@@ -148,9 +148,5 @@ namespace PatchFEM
     };
   } // namespace
 
-  template <>
-  std::shared_ptr<Patches> make_plan_of<strategies::SharedNZ>(Here)
-  {
-    return std::make_shared<SharedNZPlan>();
-  }
+  PATCHFEM_PLAN(SharedNZ, SharedNZPlan)
 } // namespace PatchFEM

@@ -20,6 +20,14 @@ namespace PatchFEM
     return choose(backend, [](const auto where) { return make_plan_of<Strategy>(where); });
   }
 
+/** Makes @p Plan that of strategies::@p Strategy, on the back end of the file. */
+#define PATCHFEM_PLAN(Strategy, Plan)                               \
+  template <>                                                       \
+  std::shared_ptr<Patches> make_plan_of<strategies::Strategy>(Here) \
+  {                                                                 \
+    return std::make_shared<Plan>();                                \
+  }
+
   namespace
   {
     /** The @p n numbers at @p from, which are on @p place. */
