@@ -4,7 +4,6 @@
 #include <patchfem/app/input_file.h>
 #include <patchfem/base/exceptions.h>
 
-#include <deal.II/base/patterns.h>
 #include <deal.II/base/utilities.h>
 #include <deal.II/grid/grid_generator.h>
 

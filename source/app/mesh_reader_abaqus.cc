@@ -2,7 +2,6 @@
 #include "mesh_reader.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>

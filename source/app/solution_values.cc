@@ -5,7 +5,6 @@
 #include <patchfem/mpi/mpi_communicator.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace PatchFEM
 {

@@ -5,7 +5,6 @@
 #include <patchfem/kernels/primitives.h>
 
 #include <limits>
-#include <string>
 
 namespace PatchFEM
 {

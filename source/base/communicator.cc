@@ -2,7 +2,6 @@
 #include <patchfem/base/communicator.h>
 
 #include <new>
-#include <utility>
 
 std::string (*PatchFEM::Communicator::sentence_of_others)() = []() -> std::string {
   try

@@ -4,7 +4,6 @@
 #include <patchfem/base/voxel_image.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -2,7 +2,6 @@
 #include "product_host.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace PatchFEM::kernels
 {

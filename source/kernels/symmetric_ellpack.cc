@@ -2,7 +2,6 @@
 #include "product_host.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
 namespace PatchFEM::kernels
