@@ -114,12 +114,15 @@ namespace PatchFEM
       };
       if (finest)
       {
-        auto rows = graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
-        if (ranks != nullptr)
-          ranks->communicator().sum(rows.data(), 2);
-        jumps = graph_tools::may_jump(rows);
-        if (!jumps)
-          return;
+        if (has(AMGRule::sampled_discontinuities))
+        {
+          auto rows = graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
+          if (ranks != nullptr)
+            ranks->communicator().sum(rows.data(), 2);
+          jumps = graph_tools::may_jump(rows);
+          if (!jumps)
+            return;
+        }
         result.couplings = graph_tools::couplings_of(where, A, all);
         if (ranks != nullptr)
           result.couplings_across = graph_tools::couplings_of(where, A, across);
@@ -137,11 +140,12 @@ namespace PatchFEM
         if (ranks != nullptr)
           here = rank_edges::with_ghosts(place, *ranks, points, width);
         const double *const at = ranks != nullptr ? here.data() : points.data();
-        if (on_any(graph_tools::compare_alike(where, all, outside, {at, n_coordinates, width}, largest, result.kinds,
+        if (has(AMGRule::weak_by_length) &&
+            on_any(graph_tools::compare_alike(where, all, outside, {at, n_coordinates, width}, largest, result.kinds,
                                               result.couplings, result.couplings_across)))
           jumps = find();
         // Of bodies, that is with a displacement for each coordinate.
-        if (jumps && A.block_rows() > 1 && A.block_rows() == n_coordinates)
+        if (jumps && has(AMGRule::mechanism_nodes) && A.block_rows() > 1 && A.block_rows() == n_coordinates)
         {
           graph_tools::Hinges found;
           found.coupled =
@@ -198,12 +202,13 @@ namespace PatchFEM
     const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
-    const bool distances_count =
-        n_coordinates > 0 && data.distance_factor > 0. && !by_entries && depth <= material_depth;
-    if (distances_count && depth == 0)
+    const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
+                                 depth <= material_depth && has(AMGRule::mesh_distances);
+    if (distances_count && depth == 0 && has(AMGRule::tensor_metric))
       find_metric(A);
     Jumps crossed;
-    jumps = depth == 0 ? n_coordinates > 0 && !by_entries : jumps && follow;
+    jumps = depth == 0 ? n_coordinates > 0 && !by_entries && has(AMGRule::weak_couplings)
+                       : jumps && follow && has(AMGRule::coarse_couplings);
     if (jumps)
       find_jumps(A, level, all, across, crossed);
     Adjacency  strong_across; // those to nodes of other ranks
@@ -214,23 +219,29 @@ namespace PatchFEM
     const Adjacency &stored       = parameters.patches || !follow ? pattern : all;
     const bool       mostly_lines = by_distance && 2 * strong.n_edges() < all.n_edges();
     Aggregation      next;
-    bool             fewer  = false;
-    const auto       reinit = [&](const Adjacency &candidates, const bool in_lines) {
+    AggregationFacts facts;
+    std::int64_t     n_strong = 0; // ends of edges
+    bool             fewer    = false;
+    const auto       reinit   = [&](const Adjacency &candidates, const bool in_lines) {
       Adjacency uniform;
       if (crossed.n > 0)
         uniform = choose(A.backend(), [&](auto where) {
           return graph_tools::uniform_edges(where, all, crossed.couplings, crossed.kinds, crossed.tied, candidates);
         });
-      fewer                                      = crossed.n > 0 && uniform.n_ends() < candidates.n_ends();
-      const Adjacency                  &graph    = fewer ? uniform : candidates;
-      const Aggregation::AdditionalData of_level = smaller(parameters, depth, graph, in_lines, A.block_rows());
-      Array<std::int64_t>               weights;
-      if (by_distance || (depth > 0 && A.block_rows() > 1))
+      fewer                                   = crossed.n > 0 && uniform.n_ends() < candidates.n_ends();
+      const Adjacency                  &graph = fewer ? uniform : candidates;
+      const Aggregation::AdditionalData of_level =
+          has(AMGRule::small_aggregates) ? smaller(parameters, depth, graph, in_lines, A.block_rows()) : parameters;
+      facts.distance   = of_level.aggregate_distance;
+      facts.least_size = of_level.min_aggregate_size;
+      n_strong         = graph.n_ends();
+      Array<std::int64_t> weights;
+      if (has(AMGRule::chain_weights) && (by_distance || (depth > 0 && A.block_rows() > 1)))
       {
         const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, depth == 0 ? 4 : 3);
         weights = choose(A.backend(), [&](auto where) {
           return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates, width},
-                                                 {least, most, line_share});
+                                                   {least, most, line_share});
         });
       }
       next.reinit({stored, all, graph, ranks != nullptr ? &across : nullptr}, A.block_rows(), of_level, weights);
@@ -248,7 +259,7 @@ namespace PatchFEM
     if (!along_short_edges)
       reinit(all, false);
     const bool any_jumps = jumps && of_all(fewer ? 1 : 0) > 0;
-    if (any_jumps && !along_short_edges && depth < material_depth)
+    if (any_jumps && !along_short_edges && depth < material_depth && has(AMGRule::material_depth))
       material_depth = depth;
     if (n_coordinates > 0)
       points = choose(A.backend(), [&](auto where) {
@@ -260,7 +271,7 @@ namespace PatchFEM
     if (ranks != nullptr)
       edges_across.back() = rank_edges::between_aggregates(*ranks, across, crossed.couplings_across, next, lists);
     couplings.emplace_back();
-    if (jumps)
+    if (jumps && has(AMGRule::coarse_couplings))
       couplings.back() = choose(A.backend(), [&](auto where) {
         return graph_tools::couplings_between_groups(where, all, crossed.couplings, next.aggregate_offsets(),
                                                      next.permutation(), next.aggregate_of_node(),
@@ -269,17 +280,27 @@ namespace PatchFEM
     if (parameters.patches)
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
     lists.set_jumps(any_jumps);
-    // Nodes, ends of edges between those of one rank and of all edges, and of those that cross jumps.
-    std::int64_t counts[4] = {all.n_nodes(), all.n_ends(), all.n_ends(), crossed.n};
+    // Nodes, ends of edges between those of one rank and of all edges, of those that cross jumps, of all blocks and of
+    // strong ones.
+    const std::int64_t n_blocks  = by_entries ? pattern.n_ends() : all.n_ends();
+    std::int64_t       counts[6] = {all.n_nodes(), all.n_ends(), all.n_ends(), crossed.n, n_blocks, n_strong};
     if (ranks != nullptr)
     {
       counts[2] += across.n_ends();
-      ranks->communicator().sum(counts, 4);
+      ranks->communicator().sum(counts, 6);
     }
+    const std::string by = width > n_coordinates ? "tensors" : "distances";
+    facts.strength       = by_entries           ? "entries"
+                           : !along_short_edges ? any_jumps ? "coefficients" : "pattern"
+                           : any_jumps          ? by + ", coefficients"
+                                                : by;
+    facts.n_couplings    = counts[4] / 2;
+    facts.n_weak         = (counts[4] - counts[5]) / 2;
+    lists.set_facts(std::move(facts));
     const double entries = static_cast<double>(counts[0] + counts[2]) * A.block_rows() * A.block_rows();
     if (depth == 0)
       finest_entries = entries;
-    if (depth > 0 && A.block_rows() > 1 && entries <= cheap_share * finest_entries)
+    if (depth > 0 && A.block_rows() > 1 && entries <= cheap_share * finest_entries && has(AMGRule::collective_modes))
     {
       if (any_jumps && static_cast<double>(counts[3]) > many_jumps * static_cast<double>(counts[1]))
         lists.set_joint_motions(JointMotions::jumps);
@@ -287,8 +308,10 @@ namespace PatchFEM
         lists.set_joint_motions(JointMotions::bending);
     }
     aggregations.push_back(std::move(next)); // with whose room references to what is above end
-    if (along_short_edges)
+    if (along_short_edges && has(AMGRule::mode_preserving_dropping))
       lists.set_short_edges(std::move(strong), std::move(strong_across));
+    else if (along_short_edges)
+      lists.set_stretched();
     return lists;
   }
 

@@ -29,6 +29,7 @@ namespace PatchFEM
             " unknowns does not fit a matrix of ", A.n_rows(), " rows.");
     require(near_null.backend() == A.backend(), "The near-null space and the matrix are on different back ends.");
     const bool nearly_incompressible = levels_above == 0 && multigrid::choose_smoother(A, near_null, parameters);
+    aggregation.disable(parameters.disabled_rules);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     single_finest.reset();
     finest_is_known     = false;
@@ -62,7 +63,7 @@ namespace PatchFEM
                                                  A.n_nonzero_elements(), modes);
       choose(A.backend(), [&](auto where) { multigrid::mask_decoupled(where, matrix, n_modes, modes); });
       level.tentative.compute(level.aggregates, modes, n_components, n_modes);
-      if (level.aggregates.stretched())
+      if (level.aggregates.has_short_edges())
         modes.copy_from(A.backend(), level.tentative.coarse_modes());
       else
       {
@@ -158,7 +159,8 @@ namespace PatchFEM
         find_patterns(index, level);
         report(index, "patterns");
         compute_coarse(level);
-        multigrid::settle_null_vectors(level.coarsening.coarse_matrix(), null_vectors, level.settled);
+        if (parameters.has(AMGRule::decoupled_kernel))
+          multigrid::settle_null_vectors(level.coarsening.coarse_matrix(), null_vectors, level.settled);
         multigrid::add_settled(null_scale, level.settled, level.coarsening.coarse_matrix());
         report(index, "values");
         level.has_coarse = coarser = true;
@@ -275,7 +277,10 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::choose_cycle()
   {
-    condition_estimate = estimate_condition();
+    const bool counts = parameters.has(AMGRule::precision_by_condition) || parameters.has(AMGRule::w_by_condition) ||
+                        parameters.has(AMGRule::partial_w);
+    condition_estimate = counts ? estimate_condition() : 0.;
+    report(n_levels() - 1, "condition");
     if (condition_estimate > highest_condition)
       return;
     choose_visits();
@@ -321,8 +326,10 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &front = *levels.front()->A;
     const double n_nodes   = levels_above > 0 ? nodes_above : static_cast<double>(front.n_rows() / front.block_rows());
     const bool   automatic = parameters.cycle == AMGCycle::automatic,
-               is_thin     = condition() > parameters.thin_limit * std::cbrt(n_nodes * n_nodes),
-               is_w        = parameters.cycle == AMGCycle::w || (automatic && condition() > parameters.w_limit);
+               is_thin     = condition() > parameters.thin_limit * std::cbrt(n_nodes * n_nodes) &&
+                         parameters.has(AMGRule::partial_w),
+               is_w = parameters.cycle == AMGCycle::w ||
+                      (automatic && condition() > parameters.w_limit && parameters.has(AMGRule::w_by_condition));
     double left = automatic && is_thin ? parameters.second_visit_share * below : 0., visits = 1.;
     twice.assign(entries.size(), false);
     for (std::size_t level = 1; level + 1 < entries.size(); ++level)
@@ -446,6 +453,9 @@ namespace PatchFEM
   std::vector<AMGLevelStatistics> AMGHierarchy<Number>::statistics() const
   {
     std::vector<AMGLevelStatistics> result;
+    int                             visits = 1;
+    for (unsigned int level = 0; level < levels_above; ++level)
+      visits *= is_visited_twice(level) ? 2 : 1;
     for (const std::unique_ptr<Level> &level : levels)
     {
       AMGLevelStatistics s;
@@ -456,6 +466,15 @@ namespace PatchFEM
       s.n_dropped_modes = level->tentative.n_dropped();
       s.lambda_max      = !level->is_inverted ? level->lambda.value() : 0.;
       s.relative_cost   = relative_cost(*level);
+      s.aggregation     = level->aggregates.facts();
+      s.n_modes         = level->has_coarse ? level->coarsening.coarse_matrix().block_rows() : 0;
+      s.n_visits        = visits *= is_visited_twice(levels_above + static_cast<unsigned int>(result.size())) ? 2 : 1;
+      if (level->is_inverted)
+        s.smoother = "dense inverse";
+      else if (level->smoother != nullptr)
+        level->smoother->describe(s);
+      else
+        single_finest->smoother->describe(s);
       s.memory = memory_consumption_of(level->coarsening, level->tentative, level->inverse, level->aggregates, level->x,
                                        level->b, level->x_2, level->b_2) +
                  level->LevelSmoothing<Number>::memory_consumption();

@@ -25,7 +25,7 @@ namespace PatchFEM::multigrid
                                                           const std::vector<Array<double>>  &null_vectors)
   {
     const auto &embedding = near_null.embedding();
-    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch)
+    if (embedding == nullptr || parameters.smoother == AMGSmoother::patch || !parameters.has(AMGRule::p_coarsening))
       return nullptr;
     const auto &nodes       = A.partitioner();
     const int   n_c         = A.block_rows();

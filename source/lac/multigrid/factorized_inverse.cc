@@ -27,8 +27,9 @@ namespace PatchFEM
     bool
     choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters)
     {
-      const int n_c = A.block_rows();
-      if (parameters.smoother == AMGSmoother::automatic || parameters.smoother == AMGSmoother::chebyshev)
+      const int  n_c    = A.block_rows();
+      const bool sample = parameters.has(AMGRule::sampled_mechanisms) && parameters.has(AMGRule::factorised_inverse);
+      if (sample && (parameters.smoother == AMGSmoother::automatic || parameters.smoother == AMGSmoother::chebyshev))
       {
         std::int64_t counts[2] = {0, 0};
         if (n_c > 1 && A.n_rows() > 0)
@@ -39,7 +40,9 @@ namespace PatchFEM
       }
       if (parameters.smoother != AMGSmoother::automatic)
         return false;
-      parameters.smoother           = AMGSmoother::chebyshev;
+      parameters.smoother = AMGSmoother::chebyshev;
+      if (!parameters.has(AMGRule::isochoric_modes))
+        return false;
       std::int64_t counts[2]        = {0, A.n_rows() / n_c};
       const bool   positions_of_all = near_null.points().size() == std::size_t(A.n_rows());
       if (n_c > 1 && positions_of_all && A.n_rows() > 0) // a displacement in as many dimensions
@@ -114,9 +117,20 @@ namespace PatchFEM
   FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int                   n_steps,
                                                                const double                eigenvalue_ratio,
                                                                const int                   eigenvalue_steps,
-                                                               const FactorizedInverseRows rows)
-      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows)
+                                                               const FactorizedInverseRows rows,
+                                                               const bool                  second_start)
+      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows),
+        second_start(second_start)
   {}
+
+  template <typename Number>
+  std::string FactorizedInverseSmoother<Number>::name() const
+  {
+    const std::string of = "chebyshev, factorised inverse of ";
+    return of + (rows == FactorizedInverseRows::neighbours ? "neighbours"
+                 : rows == FactorizedInverseRows::hinges   ? "second neighbours"
+                                                           : "second neighbours at discontinuities");
+  }
 
   template <typename Number>
   void FactorizedInverseSmoother<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
@@ -133,7 +147,7 @@ namespace PatchFEM
       d.reinit(A.backend(), A.n_rows(), true);
       z.reinit(A.backend(), A.n_rows(), true);
     });
-    lambda.compute(A, inverse, eigenvalue_steps, rows != FactorizedInverseRows::neighbours);
+    lambda.compute(A, inverse, eigenvalue_steps, second_start);
     choose(A.backend(), [&](auto where) {
       multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
     });

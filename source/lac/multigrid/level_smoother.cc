@@ -35,6 +35,14 @@ namespace PatchFEM
     }
   }
 
+  template <typename Number>
+  void SteppedSmoother<Number>::describe(AMGLevelStatistics &level) const
+  {
+    level.smoother = name();
+    level.sweeps   = n_steps;
+    level.range    = is_polynomial() ? eigenvalue_ratio : 0.;
+  }
+
   namespace
   {
     /** The @p matrix in its @p bytes, for as long as there is room for a product's source. */
@@ -68,7 +76,8 @@ namespace PatchFEM
                                        const int                          degree,
                                        const bool                         new_values)
   {
-    const auto find = [&] {
+    const bool two_starts = aggregates.has_jumps() && parameters.has(AMGRule::second_lanczos);
+    const auto find       = [&] {
       diagonal.initialize(A);
       if constexpr (std::is_same_v<Number, float>)
         if (smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
@@ -81,9 +90,9 @@ namespace PatchFEM
             A.initialize_vector(products.room, true);
           });
           bytes->compute();
-          return lambda.compute(products, diagonal, parameters.eigenvalue_steps, aggregates.has_jumps());
+          return lambda.compute(products, diagonal, parameters.eigenvalue_steps, two_starts);
         }
-      lambda.compute(A, diagonal, parameters.eigenvalue_steps, aggregates.has_jumps());
+      lambda.compute(A, diagonal, parameters.eigenvalue_steps, two_starts);
     };
     if (new_values)
       find();
@@ -145,6 +154,15 @@ namespace PatchFEM
         throw NotPositiveDefinite("The l1 diagonal of the matrix is not positive definite in row ", row, ".");
       inverse = {n_blocks, b, n_blocks, l1_inverse.data()};
     }
+  }
+
+  template <typename Number>
+  std::string PolynomialSmoother<Number>::name() const
+  {
+    return kind == AMGSmoother::block_jacobi ? "block_jacobi"
+           : kind == AMGSmoother::l1_jacobi  ? "l1_jacobi"
+           : bytes != nullptr                ? "chebyshev, quantised matrix"
+                                             : "chebyshev";
   }
 
   template <typename Number>

@@ -464,7 +464,7 @@ namespace PatchFEM
                                                const LargestEigenvalue<Number>       &lambda)
   {
     const Backend           &place  = A.backend();
-    const bool               folded = aggregates.stretched();
+    const bool               folded = aggregates.has_short_edges();
     const CompressedPattern &whole  = folded ? whole_pattern : P_pattern;
     const int                nc = R.block_columns(), nm = R.block_rows();
     const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;

@@ -138,7 +138,7 @@ namespace PatchFEM
     /** Whether chebyshev is a polynomial in a FactorizedInverse. */
     bool has_factorized_inverse(const AMGParameters &parameters, const AggregateLists &aggregates)
     {
-      return parameters.smoother == AMGSmoother::chebyshev &&
+      return parameters.smoother == AMGSmoother::chebyshev && parameters.has(AMGRule::factorised_inverse) &&
              (aggregates.joint_motions() != JointMotions::none || parameters.hinges);
     }
   } // namespace
@@ -151,8 +151,8 @@ namespace PatchFEM
                         const int             degree)
   {
     return std::is_same_v<Number, float> && parameters.in_bytes && !below_finest &&
-           parameters.smoother == AMGSmoother::chebyshev && !has_factorized_inverse(parameters, aggregates) &&
-           parameters.sweeps_on(below_finest, stretched, degree) > 1;
+           parameters.has(AMGRule::quantised_matrix) && parameters.smoother == AMGSmoother::chebyshev &&
+           !has_factorized_inverse(parameters, aggregates) && parameters.sweeps_on(below_finest, stretched, degree) > 1;
   }
 
   template <typename Number>
@@ -173,11 +173,14 @@ namespace PatchFEM
     const JointMotions motions = aggregates.joint_motions();
     if (has_factorized_inverse(parameters, aggregates))
     {
-      const FactorizedInverseRows rows = motions == JointMotions::jumps || (parameters.hinges && below_finest)
+      const FactorizedInverseRows rows = !parameters.has(AMGRule::factorised_rows) ? FactorizedInverseRows::neighbours
+                                         : motions == JointMotions::jumps || (parameters.hinges && below_finest)
                                              ? FactorizedInverseRows::hinges
                                          : motions == JointMotions::bending ? FactorizedInverseRows::neighbours
                                                                             : FactorizedInverseRows::hinges_at_jumps;
-      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps, rows);
+      const bool second_start = rows != FactorizedInverseRows::neighbours && parameters.has(AMGRule::second_lanczos);
+      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps, rows,
+                                                                 second_start);
     }
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range, std::move(bytes));
   }

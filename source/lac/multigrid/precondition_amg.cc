@@ -55,6 +55,21 @@ namespace PatchFEM
       return parameters;
     }
 
+    /** @p limit of a condition, where that decides on the precision. */
+    double limit_of(const AMGParameters &parameters, const double limit)
+    {
+      return parameters.has(AMGRule::precision_by_condition) ? limit : std::numeric_limits<double>::infinity();
+    }
+
+    /** multigrid::softness_in_bending() where that may decide on the precision. */
+    template <typename Matrix>
+    double known_softness(const AMGParameters &parameters, const Matrix &A, const NearNullSpace &near_null)
+    {
+      return parameters.has(AMGRule::precision_by_condition) && parameters.has(AMGRule::rayleigh_bound)
+                 ? multigrid::softness_in_bending(A, near_null)
+                 : 0.;
+    }
+
     /** What levels in single precision work with, which are no more. */
     void release_all(SlicedEllpackMatrix<float> &matrix, Vector<float> &src, Vector<float> &dst, Array<double> &norm)
     {
@@ -145,8 +160,8 @@ namespace PatchFEM
     if (matrix.partitioner() != nullptr)
       return initialize_on_ranks(finest, near_null, aggregation, additional_data, std::move(null_vectors));
     single       = Single::none;
-    single_limit = additional_data.single_limit;
-    finest_limit = additional_data.finest_limit;
+    single_limit = limit_of(additional_data, additional_data.single_limit);
+    finest_limit = limit_of(additional_data, additional_data.finest_limit);
     reason.clear();
     levels          = AMGHierarchy<Number>();
     single_levels   = AMGHierarchy<float>();
@@ -171,7 +186,7 @@ namespace PatchFEM
           single_src.reinit(matrix.backend(), matrix.n_rows(), true);
           single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
           norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
-          known  = multigrid::softness_in_bending(finest, near_null);
+          known  = known_softness(additional_data, finest, near_null);
           reason = softness(known);
           if (reason.empty())
           {
@@ -213,8 +228,8 @@ namespace PatchFEM
   {
     reason.clear();
     single                                   = Single::none;
-    single_limit                             = additional_data.single_limit;
-    finest_limit                             = additional_data.finest_limit;
+    single_limit                             = limit_of(additional_data, additional_data.single_limit);
+    finest_limit                             = limit_of(additional_data, additional_data.finest_limit);
     bool                            too_soft = false; // as in initialize_here()
     double                          known    = 0.;
     std::unique_ptr<AMGAggregation> again;
@@ -237,7 +252,7 @@ namespace PatchFEM
             norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
           });
           single = Single::all;
-          known  = multigrid::softness_in_bending(A, near_null);
+          known  = known_softness(additional_data, A, near_null);
           reason = softness(known);
         }
         if (in_range && reason.empty())

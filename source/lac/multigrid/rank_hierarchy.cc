@@ -44,6 +44,7 @@ namespace PatchFEM
     levels.clear();
     single_finest.reset();
     const bool nearly_incompressible = multigrid::choose_smoother(A, near_null, parameters);
+    aggregation.disable(parameters.disabled_rules);
     aggregation.want_patches(parameters.smoother == AMGSmoother::patch, parameters.patch_storage);
     null_scale = null_vectors.empty() ? 0. : multigrid::diagonal_scale(A);
 
@@ -112,7 +113,8 @@ namespace PatchFEM
       level->reinit_coarse(n_modes);
       report(levels.size(), "patterns");
       compute_coarse(*level);
-      multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
+      if (parameters.has(AMGRule::decoupled_kernel))
+        multigrid::settle_null_vectors(level->coarsening.coarse_matrix(), null_vectors, level->settled);
       multigrid::add_settled(null_scale, level->settled, level->coarsening.coarse_matrix());
       report(levels.size(), "values");
       levels.push_back(std::move(level));
@@ -447,6 +449,7 @@ namespace PatchFEM
   std::vector<AMGLevelStatistics> RankHierarchy<Number>::statistics() const
   {
     std::vector<AMGLevelStatistics> result;
+    int                             visits = 1;
     for (std::size_t l = 0; l < levels.size(); ++l)
     {
       const std::unique_ptr<Level> &level = levels[l];
@@ -461,6 +464,13 @@ namespace PatchFEM
       s.relative_cost   = relative_cost(l);
       s.single          = std::is_same<Number, float>::value || (l == 0 && single_finest != nullptr);
       s.memory          = memory_of(l);
+      s.aggregation     = level->aggregates.facts();
+      s.n_modes         = level->coarsening.coarse_matrix().block_rows();
+      s.n_visits        = visits *= gathered.is_visited_twice(static_cast<unsigned int>(l)) ? 2 : 1;
+      if (level->smoother != nullptr)
+        level->smoother->describe(s);
+      else
+        single_finest->smoother->describe(s);
       if (level->embedding)
       {
         s.embedded_degree = level->embedding->degree;

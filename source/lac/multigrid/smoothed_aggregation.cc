@@ -67,7 +67,7 @@ namespace PatchFEM
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
     P_pattern     = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
     whole_pattern = CompressedPattern();
-    if (aggregates.stretched())
+    if (aggregates.has_short_edges())
     {
       require(aggregates.short_edges().n_nodes() == n_nodes, "Short edges of ", aggregates.short_edges().n_nodes(),
               " nodes do not fit a matrix of ", n_nodes, " block rows.");
@@ -216,7 +216,7 @@ namespace PatchFEM
     const Backend     &place   = A.backend();
     const Partitioner &nodes   = *A.partitioner();
     const int          n_nodes = nodes.n_owned();
-    const bool         folded  = aggregates.stretched();
+    const bool         folded  = aggregates.has_short_edges();
     of_ranks                   = std::make_shared<OfRanks>(place, nodes, aggregates);
     CoarseNumbers &numbers     = of_ranks->numbers;
 
@@ -377,7 +377,7 @@ namespace PatchFEM
   {
     require(tentative.dropped().size() == std::size_t(aggregates.n_aggregates()),
             "A tentative prolongator does not belong to these aggregates.");
-    require((!aggregates.stretched() && of_ranks == nullptr) ||
+    require((!aggregates.has_short_edges() && of_ranks == nullptr) ||
                 tentative.coarse_modes().size() ==
                     std::size_t(aggregates.n_aggregates()) * R.block_rows() * R.block_rows(),
             "A prolongator along short edges needs the modes of the next level.");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <patchfem/lac/graph/adjacency.h>
+#include <patchfem/lac/multigrid/amg_parameters.h>
 
 #include <memory>
 #include <utility>
@@ -59,9 +60,13 @@ namespace PatchFEM
       edges        = std::move(graph);
       edges_across = std::move(across);
     }
-    bool             stretched() const { return !edges.offsets().empty(); }
+    bool             has_short_edges() const { return !edges.offsets().empty(); }
     const Adjacency &short_edges() const { return edges; }
     const Adjacency &short_edges_across() const { return edges_across; } ///< empty if there is one rank
+
+    /** Of a level with stretched cells, whose prolongator is smoothed along all edges unless they are given as well. */
+    void set_stretched() { is_stretched = true; }
+    bool stretched() const { return is_stretched || has_short_edges(); }
 
     /** Of a level on which the coefficient jumps, on any rank. */
     void set_jumps(const bool jumps) { coefficient_jumps = jumps; }
@@ -82,6 +87,9 @@ namespace PatchFEM
     void         set_joint_motions(const JointMotions motions) { joint = motions; }
     JointMotions joint_motions() const { return joint; }
 
+    void                    set_facts(AggregationFacts facts) { what = std::move(facts); }
+    const AggregationFacts &facts() const { return what; } ///< empty where nobody tells
+
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
     /** [aggregate + 1], and nodes by aggregate, ascending in each */
@@ -97,7 +105,9 @@ namespace PatchFEM
   private:
     Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
-    bool       coefficient_jumps = false;
+    bool       coefficient_jumps = false, is_stretched = false;
+
+    AggregationFacts what;
 
     JointMotions joint = JointMotions::none;
 

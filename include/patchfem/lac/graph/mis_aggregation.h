@@ -62,6 +62,8 @@ namespace PatchFEM
       patch_storage  = storage;
     }
 
+    void disable(const AMGRules &rules) override { disabled = rules; }
+
     void know_points(int dim, const Array<double> &points) override;
 
     std::unique_ptr<AMGAggregation> restart() const override { return std::make_unique<MISAggregation>(data); }
@@ -72,6 +74,7 @@ namespace PatchFEM
 
   private:
     Aggregation::AdditionalData data;
+    AMGRules                    disabled;
     bool                        patches_wanted = false;
     PatchStorage                patch_storage  = PatchStorage::both;
     std::vector<Aggregation>    aggregations;
@@ -88,6 +91,8 @@ namespace PatchFEM
     double                        finest_entries = 0.;    ///< of the matrix, on all ranks
     std::vector<Array<double>>    couplings;       ///< of the edges of the graph of aggregates of each level, if it has
     Array<double>                 couplings_above; ///< of graph_above
+
+    bool has(const AMGRule rule) const { return !disabled[static_cast<std::size_t>(rule)]; }
 
     template <typename Number>
     void find_metric(const SlicedEllpackMatrix<Number> &A);

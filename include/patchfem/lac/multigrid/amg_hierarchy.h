@@ -33,6 +33,9 @@ namespace PatchFEM
     /** Whether lists must have patches, and what the smoother stores; said before any level. Need not be heeded. */
     virtual void want_patches(bool, PatchStorage) {}
 
+    /** Rules that it is to do without; said before any level. */
+    virtual void disable(const AMGRules &) {}
+
     /** Positions of the finest level's nodes, [node][dim] on its back end, or empty; said before it is asked for. */
     virtual void know_points(int, const Array<double> &) {}
 
@@ -129,13 +132,13 @@ namespace PatchFEM
     /**
      * 1 / lambda_min(D^-1 A) as the last level sees it, D the diagonal of the finest matrix: an estimate from below by
      * a few inverse power steps. Rounding the entries of A by u changes the energy of its softest mode by up to u times
-     * this, relatively, and that of its coarse images with it. 0 if the last level is not inverted.
+     * this, relatively, and that of its coarse images with it. 0 if the last level is not inverted, or no rule asks for it.
      */
     double condition() const { return condition_estimate; }
 
     /**
      * To measure with: @p function is called after each phase of a level, which is `aggregates`, `smoother`, `modes`,
-     * `patterns`, `values` or `inverse` of initialize() and update(), and `pre-smoothing`, `restriction`,
+     * `patterns`, `values`, `inverse` or `condition` of initialize() and update(), and `pre-smoothing`, `restriction`,
      * `prolongation`, `post-smoothing` or `inverse` of cycle(). They do not wait for the back end before. A function
      * that does must not be set while a cycle is recorded in a Graph.
      */

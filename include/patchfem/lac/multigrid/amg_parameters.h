@@ -4,10 +4,13 @@
 #include <patchfem/kernels/patch_relaxation.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace PatchFEM
 {
@@ -31,6 +34,53 @@ namespace PatchFEM
 
   /** What the smoother patch stores, by its name: automatic, both, half or half_atomic. */
   PatchStorage patch_storage(const std::string &name);
+
+  /** Rules of a hierarchy that can be disabled one by one, to see what each is worth: see amg_rules(). */
+  enum class AMGRule
+  {
+    mesh_distances,
+    chain_weights,
+    small_aggregates,
+    tensor_metric,
+    sampled_discontinuities,
+    weak_couplings,
+    weak_by_length,
+    coarse_couplings,
+    material_depth,
+    mechanism_nodes,
+    collective_modes,
+    sampled_mechanisms,
+    factorised_inverse,
+    factorised_rows,
+    isochoric_modes,
+    rayleigh_bound,
+    precision_by_condition,
+    w_by_condition,
+    partial_w,
+    adapted_smoothing,
+    quantised_matrix,
+    mode_preserving_dropping,
+    second_lanczos,
+    coarse_size_by_work,
+    p_coarsening,
+    decoupled_kernel,
+    n_rules ///< no rule, but their number
+  };
+
+  /** A set of rules. */
+  using AMGRules = std::bitset<static_cast<std::size_t>(AMGRule::n_rules)>;
+
+  /** A rule as users see it. */
+  struct AMGRuleRow
+  {
+    std::string name, words; ///< in parameter files, and what it does
+  };
+
+  /** [AMGRule] */
+  const std::vector<AMGRuleRow> &amg_rules();
+
+  /** The rules that @p names, separated by commas, or `all`; throws Error for other names. */
+  AMGRules amg_rules_of(const std::string &names);
 
   /** What can be chosen about a hierarchy. */
   struct AMGParameters
@@ -90,6 +140,10 @@ namespace PatchFEM
     int max_levels = 20;
     /// Steps of Lanczos' iteration for lambda_max on each level, each of which costs one product.
     int eigenvalue_steps = 10;
+    /// Rules that this hierarchy does without; none by default.
+    AMGRules disabled_rules;
+
+    bool has(const AMGRule rule) const { return !disabled_rules[static_cast<std::size_t>(rule)]; }
 
     /** Of Chebyshev, whatever it is a polynomial in. */
     bool is_polynomial() const
@@ -101,7 +155,7 @@ namespace PatchFEM
     int coarse_size_for(const std::int64_t n_nonzeros) const
     {
       const int n = static_cast<int>(std::cbrt(60. * static_cast<double>(n_nonzeros)));
-      return coarse_size > 0 ? coarse_size : std::clamp(n, 500, 1000);
+      return coarse_size > 0 ? coarse_size : has(AMGRule::coarse_size_by_work) ? std::clamp(n, 500, 1000) : 500;
     }
 
     /**
@@ -112,6 +166,8 @@ namespace PatchFEM
      */
     int sweeps_on(const bool below_finest, const bool stretched = false, const int degree = 1) const
     {
+      if (!has(AMGRule::adapted_smoothing))
+        return below_finest && coarse_sweeps > 0 ? coarse_sweeps : smoother_sweeps;
       const int one_more = smoother == AMGSmoother::chebyshev ? 1 : 0;
       const int sweeps   = !below_finest       ? smoother_sweeps
                            : coarse_sweeps > 0 ? coarse_sweeps
@@ -122,10 +178,20 @@ namespace PatchFEM
     /** The range of smoothing. */
     double range_on(const bool stretched, const int degree = 1) const
     {
-      if (!is_polynomial())
+      if (!is_polynomial() || !has(AMGRule::adapted_smoothing))
         return smoothing_range;
       return std::max({smoothing_range, degree > 1 ? 2. * degree * degree : 0., stretched ? stretched_range : 0.});
     }
+  };
+
+  /** How the nodes of a level were put together, of all ranks, for reports. */
+  struct AggregationFacts
+  {
+    /// What makes couplings strong: `pattern`, where all are, `entries` of the matrix, `distances` of nodes, in the
+    /// metric of tensors `tensors`, and `coefficients`, of which several may be named.
+    std::string  strength;
+    std::int64_t n_couplings = 0, n_weak = 0;  ///< between nodes, and those along which no aggregate grows
+    int          distance = 0, least_size = 0; ///< edges between roots, and nodes of an aggregate, at least
   };
 
   /** Of one level, for reports. */
@@ -141,5 +207,14 @@ namespace PatchFEM
     double       relative_cost   = 1.;    ///< of a step of the smoother, see LevelSmoother
     bool         single          = false; ///< values that the cycle reads are in fp32
     std::size_t  memory          = 0;     ///< bytes of the level, without the finest matrix if that is the user's
+
+    AggregationFacts aggregation;  ///< of the next level
+    int              n_modes  = 0; ///< columns of an aggregate, which are the unknowns of a node of the next level
+    int              n_visits = 1; ///< in a cycle
+    std::string      smoother;     ///< or `dense inverse`
+    int              sweeps = 0;   ///< of Jacobi or on patches, or the degree of the polynomial
+    double           range  = 0.; ///< lambda_max over the least eigenvalue that is smoothed; 0 if the smoother has none
+
+    std::map<std::string, double> seconds; ///< of the phases of set-up, see AMGHierarchy::monitor(); empty unless timed
   };
 } // namespace PatchFEM

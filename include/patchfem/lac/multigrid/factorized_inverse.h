@@ -67,7 +67,8 @@ namespace PatchFEM
     FactorizedInverseSmoother(int                   n_steps,
                               double                eigenvalue_ratio,
                               int                   eigenvalue_steps,
-                              FactorizedInverseRows rows = FactorizedInverseRows::neighbours);
+                              FactorizedInverseRows rows         = FactorizedInverseRows::neighbours,
+                              bool                  second_start = false);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -87,11 +88,13 @@ namespace PatchFEM
 
     int                       eigenvalue_steps;
     FactorizedInverseRows     rows;
+    bool                      second_start; ///< of Lanczos' iteration, see LargestEigenvalue
     FactorizedInverse<Number> inverse;
     LargestEigenvalue<Number> lambda;
     Array<double>             coefficients; ///< [step][2]
     mutable Vector<Number>    d, z;         ///< of the recurrence
 
-    void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
+    std::string name() const override;
+    void        step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
   };
 } // namespace PatchFEM

@@ -38,6 +38,9 @@ namespace PatchFEM
 
     /** About what a step costs over a product with A. */
     virtual double relative_cost() const { return 1.; }
+
+    /** For reports: name, steps or degree, and range of eigenvalues, of @p level. */
+    virtual void describe(AMGLevelStatistics &level) const = 0;
   };
 
   /** n_steps steps x -> x + p_k(r), r = b - A x, before the coarse correction and as many after it. */
@@ -47,8 +50,13 @@ namespace PatchFEM
   public:
     void pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
     void post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
+    void describe(AMGLevelStatistics &level) const final;
 
   protected:
+    /** For reports. */
+    virtual std::string name() const = 0;
+    virtual bool        is_polynomial() const { return true; }
+
     /** @throws if there is no step, or no interval [lambda_max / ratio, lambda_max] */
     SteppedSmoother(int n_steps, double eigenvalue_ratio);
 
@@ -144,11 +152,13 @@ namespace PatchFEM
     BlockDiagonalView<Number>         inverse{0, 1, 0, nullptr};
     mutable Vector<Number>            d; ///< of Chebyshev's recurrence, times the scale of bytes if there are any
 
-    void find_coefficients(const LargestEigenvalue<Number> &lambda);
-    void step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
-    void next_residual(Vector<Number>       &r,
-                       const Vector<Number> &before,
-                       const Vector<Number> &x,
-                       const Vector<Number> &b) const override;
+    std::string name() const override;
+    bool        is_polynomial() const override { return kind == AMGSmoother::chebyshev; }
+    void        find_coefficients(const LargestEigenvalue<Number> &lambda);
+    void        step(int k, bool first_x, const Vector<Number> &r, Vector<Number> &x) const override;
+    void        next_residual(Vector<Number>       &r,
+                              const Vector<Number> &before,
+                              const Vector<Number> &x,
+                              const Vector<Number> &b) const override;
   };
 } // namespace PatchFEM

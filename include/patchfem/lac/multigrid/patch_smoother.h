@@ -98,6 +98,12 @@ namespace PatchFEM
     void        pre_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
     void        post_smooth(Vector<Number> &x, Vector<Number> &r, const Vector<Number> &b) const override;
     std::size_t memory_consumption() const override { return memory_consumption_of(patches, weights); }
+    void        describe(AMGLevelStatistics &level) const override
+    {
+      level.smoother = "patch";
+      level.sweeps   = n_steps;
+      level.range    = eigenvalue_ratio;
+    }
 
     const PatchMatrix<Number> &matrix() const { return patches; }
 
