@@ -8,7 +8,11 @@
 #include <patchfem/lac/precondition/precondition_jacobi.h>
 #include <patchfem/mpi/mpi_rank_group.h>
 
+#include <deal.II/base/timer.h>
+
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <type_traits>
 
 namespace PatchFEM
@@ -56,6 +60,31 @@ namespace PatchFEM
         input.report.inside_ranks = what;
     }
 
+    /** Adds the seconds since the phase before up to each one to those of its level. */
+    class PhaseTimes
+    {
+    public:
+      /** @p wait: for what is left to be done on @p backend. */
+      PhaseTimes(const Backend &backend, const bool wait) : backend(backend), wait(wait) {}
+
+      void operator()(const unsigned int level, const std::string &phase)
+      {
+        if (wait)
+          backend.synchronize();
+        if (level >= seconds.size())
+          seconds.resize(level + 1);
+        seconds[level][phase] += clock.wall_time();
+        clock.restart();
+      }
+
+      std::vector<std::map<std::string, double>> seconds; ///< [level]
+
+    private:
+      const Backend backend;
+      const bool    wait;
+      dealii::Timer clock;
+    };
+
     template <typename Number>
     std::unique_ptr<PreconditionBase<Number>> make_multigrid(const PreconditionerInput<Number> &input)
     {
@@ -68,6 +97,11 @@ namespace PatchFEM
       AMGReport          &report    = input.report.amg.emplace();
       auto                result    = std::make_unique<PreconditionAMG<Number>>();
       const NearNullSpace near_null = input.near_null_space();
+      const Backend      &place     = input.matrix.backend();
+      const bool          is_device = place.kind() == BackendKind::cuda;
+      PhaseTimes          times(place, is_device);
+      if (!is_device || input.choice.parameters.time_phases)
+        result->monitor(std::ref(times));
       try
       {
         result->initialize(input.matrix, near_null, aggregation, data, input.null_space);
@@ -80,9 +114,12 @@ namespace PatchFEM
             error.what(), " The levels are in single precision, which may be too little: choose Precision = double.");
       }
       say_inside_ranks(input, data.smoother == AMGSmoother::patch ? "aggregates and patches" : "aggregates");
-      report.condition           = result->condition();
-      report.fallback            = result->fallback();
-      report.levels              = result->statistics();
+      report.condition = result->condition();
+      report.fallback  = result->fallback();
+      report.levels    = result->statistics();
+      result->monitor({});
+      for (std::size_t l = 0; l < std::min(times.seconds.size(), report.levels.size()); ++l)
+        report.levels[l].seconds = std::move(times.seconds[l]);
       report.operator_complexity = result->operator_complexity();
       report.grid_complexity     = result->grid_complexity();
       const bool embedded        = report.levels[0].embedded_degree > 0;

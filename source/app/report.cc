@@ -78,16 +78,29 @@ namespace PatchFEM
     for (std::size_t l = 0; l < amg.levels.size(); ++l)
     {
       const AMGLevelStatistics &level = amg.levels[l];
+      const AggregationFacts   &facts = level.aggregation;
+      const bool                told  = !facts.strength.empty();
       levels.push_back(
           {{"n_rows", level.n_rows},
            {"block_size", level.block_size},
            {"nnz", level.n_nonzeros},
            {"n_aggregates", level.n_aggregates},
            {"embedded_degree", level.embedded_degree},
+           {"strength", text_or_null(facts.strength)},
+           {"couplings", told ? json(facts.n_couplings) : json()},
+           {"weak_couplings", told ? json(facts.n_weak) : json()},
+           {"aggregate_distance", told ? json(facts.distance) : json()},
+           {"least_aggregate_size", told ? json(facts.least_size) : json()},
+           {"n_modes", level.n_modes},
            {"n_dropped_modes", level.n_dropped_modes},
+           {"smoother", level.smoother},
+           {"sweeps", level.sweeps},
+           {"smoothing_range", level.range > 0. ? json(level.range) : json()},
+           {"visits", level.n_visits},
            {"lambda_max", level.lambda_max},
            {"precision", level.single ? "single" : "double"},
            {"memory_bytes", level.memory},
+           {"setup_seconds", level.seconds.empty() ? json() : json(level.seconds)},
            {"aggregation",
             level.embedded_degree == 0 && l < amg.aggregation.size() ? json(amg.aggregation[l]) : json()}});
     }

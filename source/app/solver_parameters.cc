@@ -186,6 +186,18 @@ namespace PatchFEM
         "What the matrix of a patch takes at most, unless it is one aggregate. On a GPU two patches and their vectors "
         "should fit the fast memory of a multiprocessor; larger ones are read from memory in each inner sweep.",
         Patterns::Integer(1, 1048576));
+    std::string rules, of_rules;
+    for (const AMGRuleRow &row : amg_rules())
+    {
+      rules += "|" + row.name;
+      of_rules += (of_rules.empty() ? "" : "; ") + row.name + ": " + row.words;
+    }
+    prm.declare_entry("Disabled rules", "", Patterns::MultipleSelection("all" + rules),
+                      "To see what rules of multigrid are worth, all or names with commas between them: " + of_rules +
+                          ". The forecast of memory is that with all rules.");
+    prm.add_parameter("Time phases", time_phases,
+                      "Write the seconds of each phase of the set-up to report.json also where a GPU has to be waited "
+                      "for after each of them, which takes time itself.");
     prm.add_parameter("Eigenvalue steps", amg.eigenvalue_steps,
                       "Products with the matrix of each level that bound its largest eigenvalue, which the smoothers "
                       "and the prolongator are scaled by.",
@@ -215,6 +227,7 @@ namespace PatchFEM
     for (const SmootherRow &row : smoothers())
       if (row.name == get("Smoother", "AMG"))
         amg.smoother = row.smoother;
+    amg.disabled_rules      = amg_rules_of(get("Disabled rules", "AMG"));
     amg.patch_storage       = patch_storage(get("Patch storage", "AMG"));
     const std::string cycle = get("Cycle", "AMG");
     amg.cycle               = cycle == "w" ? AMGCycle::w : cycle == "v" ? AMGCycle::v : AMGCycle::automatic;

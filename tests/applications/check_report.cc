@@ -8,7 +8,7 @@
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
 // max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
-// min_L2=E is the least error. value:PATH=V~E compares a number of the last cycle's results, such as value:reactions/0/flow=-2~1e-9, with the relative tolerance E, which is absolute where V is 0. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
+// min_L2=E is the least error. level:PATH=V compares what it says of a level of multigrid, such as level:0/strength=pattern. value:PATH=V~E compares a number of the last cycle's results, such as value:reactions/0/flow=-2~1e-9, with the relative tolerance E, which is absolute where V is 0. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
 // of its baseline's, and max_backward_error=E bounds the normwise backward errors of both; max_residual=E bounds the relative
 // residual of every solve that was not stopped at rounding. max_relative_difference=E bounds, for every cycle, the largest difference to
 // the baseline over the largest value of its solution. preconditioner=NAME is that of the last cycle. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
@@ -173,6 +173,12 @@ namespace
         check(std::abs(last["results"][path].get<double>() - wanted) <=
                   tolerance * (wanted != 0. ? std::abs(wanted) : 1.),
               seen(last["results"][path]));
+    }
+    else if (key.rfind("level:", 0) == 0)
+    {
+      const nlohmann::json::json_pointer path("/" + key.substr(6));
+      const nlohmann::json               levels = last["amg"]["levels"], is = levels.contains(path) ? levels[path] : "nothing";
+      check((is.is_string() ? is.get<std::string>() : is.dump()) == value, seen(is));
     }
     else if (key == "max_H1")
       check(last["errors"]["H1"] <= std::stod(value), seen(last["errors"]["H1"]));

@@ -103,6 +103,7 @@ namespace PatchFEM
 
     /** Subsection `AMG`, for the preconditioner of that name. */
     AMGParameters               amg;
+    bool                        time_phases = false; ///< of multigrid's set-up on a device, too
     Aggregation::AdditionalData aggregation; ///< its patches are made where the smoother or the pictures want them
 
     void declare_parameters(dealii::ParameterHandler &prm);
