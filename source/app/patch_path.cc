@@ -267,6 +267,9 @@ namespace PatchFEM
           export_system(to_linear_system(matrix, rhs));
 
         bytes = memory_consumption_of(space, assembler, matrix);
+        if constexpr (std::is_same_v<Number, double>)
+          if (parameters.observer)
+            parameters.observer({choice, matrix, rhs, null_space(matrix), modes_at_nodes()});
         LinearSolver<Number> linear_solver(backend, choice, parameters.output.aggregates, progress, communicator);
         linear_solver.solve(
             matrix, x, rhs, [&] { return null_space(matrix); }, [&] { return modes_at_nodes(); }, report);

@@ -64,6 +64,9 @@ namespace PatchFEM
 
     const Constants &constants() const { return parameters.general.constants; }
 
+    /** See ProblemParameters::observer. */
+    void observe(std::function<void(const ObservedSystem &)> observer) { parameters.observer = std::move(observer); }
+
   protected:
     /** Declares materials, loads and natural boundary conditions. */
     virtual void                        declare_physics(dealii::ParameterHandler &prm) = 0;

@@ -7,6 +7,16 @@
 
 namespace PatchFEM
 {
+  /** A linear system and what its preconditioner is made of, see ProblemParameters::observer. */
+  struct ObservedSystem
+  {
+    const SolverChoice       &choice;
+    const MatrixBase<double> &matrix;
+    const Vector<double>     &rhs;
+    const NullSpace<double>  &null_space; ///< of the matrix, empty if it is regular; not taken out of the load
+    const NearNullSpace      &near_null_space;
+  };
+
   /**
    * Solves the linear systems of an application on one back end as its parameters say: preconditioner, conjugate
    * gradients, the null space of a singular matrix, and what there is to report. Vectors of the iteration are kept from

@@ -15,6 +15,7 @@
 
 #include <deal.II/base/parameter_handler.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,8 @@ namespace PatchFEM
     bool wants_picture(const bool last) const { return pictures == "all" || (pictures == "last" && last); }
   };
 
+  struct ObservedSystem;
+
   /** All parameters of a run, apart from those of the physics. */
   struct ProblemParameters
   {
@@ -160,6 +163,9 @@ namespace PatchFEM
     OutputParameters             output;
     EssentialConditionParameters essential;
     std::string                  exact_solution; ///< formulas of all components; empty if unknown
+
+    /// For programs that measure, and no entry: sees each system in double precision before it is solved.
+    std::function<void(const ObservedSystem &)> observer;
 
     /** Declares all but `general`, `mesh` and `essential`, which stand before the physics'. */
     void declare_parameters(dealii::ParameterHandler &prm);

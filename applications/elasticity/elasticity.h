@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
 #include <patchfem/app/application.h>
 #include <patchfem/app/bending_stiffness.h>
 #include <patchfem/app/field_evaluation.h>
@@ -335,19 +337,13 @@ namespace PatchFEM
     }
   };
 
-  std::unique_ptr<Physics<2>> ElasticityApplication::make_physics_2d() const
+  inline std::unique_ptr<Physics<2>> ElasticityApplication::make_physics_2d() const
   {
     return std::make_unique<ElasticityPhysics<2>>(*this);
   }
 
-  std::unique_ptr<Physics<3>> ElasticityApplication::make_physics_3d() const
+  inline std::unique_ptr<Physics<3>> ElasticityApplication::make_physics_3d() const
   {
     return std::make_unique<ElasticityPhysics<3>>(*this);
   }
 } // namespace PatchFEM
-
-int main(int argc, char **argv)
-{
-  PatchFEM::ElasticityApplication application;
-  return PatchFEM::application_main(argc, argv, application);
-}
