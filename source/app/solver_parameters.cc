@@ -186,14 +186,11 @@ namespace PatchFEM
         "What the matrix of a patch takes at most, unless it is one aggregate. On a GPU two patches and their vectors "
         "should fit the fast memory of a multiprocessor; larger ones are read from memory in each inner sweep.",
         Patterns::Integer(1, 1048576));
-    std::string rules, of_rules;
+    std::string rules;
     for (const AMGRuleRow &row : amg_rules())
-    {
-      rules += "|" + row.name;
-      of_rules += (of_rules.empty() ? "" : "; ") + row.name + ": " + row.words;
-    }
-    prm.declare_entry("Disabled rules", "", Patterns::MultipleSelection("all" + rules),
-                      "To see what rules of multigrid are worth, all or names with commas between them: " + of_rules +
+      rules += (rules.empty() ? "" : "; ") + row.name + ": " + row.words;
+    prm.declare_entry("Disabled rules", "", Patterns::Anything(),
+                      "To see what rules of multigrid are worth, all or names with commas between them: " + rules +
                           ". The forecast of memory is that with all rules.");
     prm.add_parameter("Time phases", time_phases,
                       "Write the seconds of each phase of the set-up to report.json also where a GPU has to be waited "

@@ -105,3 +105,16 @@ patchfem_run_case(memory.amg.patch laplace ${parameter_files}/laplace/convergenc
 patchfem_run_case(memory.amg.q2 laplace ${parameter_files}/laplace/convergence_3d.prm
                   SET "Backend=emulated_device" "Solver/Preconditioner=amg" "Finite element/Degree=2" "Mesh/Global refinements=4" "Refinement/Cycles=1"
                       "Output/Pictures=none")
+# Rules of multigrid, and what a report says of levels with and without them.
+set(layers "Material/Young's modulus=sin(20*x)>0 ? 1e15 : 1e9" "Output/Pictures=none" "Solver/Preconditioner=amg")
+foreach(backend host emulated_device cuda)
+  patchfem_run_case(amg.rules.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm SET "Backend=${backend}" ${layers}
+                    CHECKS level:0/strength=coefficients level:0/aggregate_distance=2 level:0/n_modes=6 level:1/sweeps=3 level:0/visits=1)
+  patchfem_run_case(amg.no_rules.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm SET "Backend=${backend}" ${layers}
+                    "Solver/AMG/Disabled rules=all" "Solver/AMG/Time phases=true" CHECKS level:0/strength=pattern level:0/weak_couplings=0 level:1/sweeps=2 level:0/smoother=chebyshev)
+endforeach()
+patchfem_run_case(amg.flat_rules laplace ${parameter_files}/laplace/convergence_3d.prm SET "Backend=host" "Solver/Preconditioner=amg" "Output/Pictures=none" ${small}
+                  "Finite element/Degree=2" "Refinement/Cycles=1" "Exact solution/Formula=" "Boundary conditions/Robin=" "Boundary conditions/Dirichlet=0: 0"
+                  "Mesh/Generator=subdivided_hyper_rectangle" "Mesh/Generator arguments=4, 4, 4 : 0, 0, 0 : 1, 1, 0.1 : false" "Mesh/Global refinements=1"
+                  "Solver/AMG/Disabled rules=p-coarsening, mesh distances" CHECKS level:0/embedded_degree=0 level:0/strength=pattern)
+patchfem_run_case(bad.rule laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Disabled rules=mesh distances, ilu" ERROR ".ilu.; there are: all, mesh distances, chain weights")

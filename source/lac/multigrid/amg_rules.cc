@@ -66,7 +66,8 @@ namespace PatchFEM
         result.set(r);
         found = true;
       }
-      require(found, "There is no rule ", quote(name), " of multigrid; there are ", known, ".");
+      require(found, "No rule of multigrid that Solver/AMG/Disabled rules may name is called ", quote(name),
+              "; there are: ", known, ".");
     }
     return result;
   }
