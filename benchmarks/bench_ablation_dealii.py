@@ -26,6 +26,7 @@ import bench_robustness_dealii as robustness
 from application_runner import ROOT, TOLERANCE, Results, fail, positive
 
 SIZES = ("small", "middle", "large")
+WEIGHTS = {"small": 1, "middle": 2, "large": 4}  # of the time
 PARTS = ("set-up", "solution", "set-up again")
 OF_SIZE = {"small aggregates", "Rayleigh bound", "precision by condition", "W-cycle by condition", "partial W-cycle",
            "quantised matrix", "coarse size by work"}
@@ -86,8 +87,10 @@ CASES = {
     "tetrahedra": brick(lambda n: {"Mesh/Simplices": "kuhn"}),
     "wheelset": refined(0, {}, "elasticity/wheelset.prm"),
     "plate": refined(1, box((32, 32, 1), (1, 1, 0.01))),
+    "stripes": refined(1, {**box((32, 32, 1), (1, 1, 0.01)), YOUNG: "sin(40*x)>0 ? 1e12 : 1e9"}),
     "shell": refined(0, SHELL),
     "beam": refined(2, box((20, 2, 3), (20, 0.2, 0.3))),
+    "slender": refined(2, box((20, 2, 3), (100, 0.2, 0.3))),
     "degree2": of_degree(2, (6, 15, 36)),
     "degree4": of_degree(4, (3, 8, 18)),
     "hanging": refined(0, {**robustness.beam(20), **robustness.ADAPTIVE}),
@@ -214,8 +217,9 @@ def run_all(options, meshes):
             continue
         rules = options.rules.split(",")
         if name in telling and not options.every:
-            rules = sorted(rule for rule in telling[name] | OF_SIZE if rule in rules or options.rules == "all")
-        found = run(options, meshes, name, size, rules, min(left, max(10, 3 * left / (len(plan) - index))))
+            rules = [rule for rule in telling[name] + sorted(OF_SIZE - set(telling[name])) if rule in rules or options.rules == "all"]
+        weights = [WEIGHTS[size] for _, size in plan[index:]]
+        found = run(options, meshes, name, size, rules, min(left, max(5, 1.5 * left * weights[0] / sum(weights))))
         with_all = found.get("variants", {}).get("none", found)
         if "error" in with_all:
             failed = True
@@ -224,12 +228,11 @@ def run_all(options, meshes):
         case = f"{name}, {found['unknowns'] / 1e3:.3g} k unknowns"
         all_found[case] = found
         show(case, found)
-        told = {rule for rule, variant in found["variants"].items()
-                if variant.get("residual") != with_all["residual"] and rule not in ("none", "all")}
-        ever_told |= told
+        told = [rule for rule, _, variant in table(found) if variant.get("residual") != with_all["residual"] and rule != "all"]
+        ever_told |= set(told)
         tried |= set(found["variants"]) - {"none", "all"}
         if name != "uniform":  # which shows what rules cost where they find nothing
-            telling.setdefault(name, set()).update(told)
+            telling[name] = told + [rule for rule in telling.get(name, []) if rule not in told]
         keep(results, case, found)
         if options.json:
             results.write(options.json, found, options.cores)  # whole after each case: what follows may be stopped

@@ -17,6 +17,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 namespace
 {
@@ -109,50 +110,68 @@ namespace
     }
   };
 
-  /**
-   * Medians over three rounds of all variants, so that a machine that is slower for a while is so for all of them. What is
-   * there is written after each variant, as the next one may not end. Returns whether all rules together solve the system.
-   */
-  bool ablate(const ObservedSystem &system, const std::string &out, const double seconds, const AMGRules &rules)
+  /** Without all rules, with all, and without each of @p rules, which may be all. */
+  std::vector<Variant> variants_of(const std::string &rules)
   {
-    const auto start  = std::chrono::steady_clock::now();
+    std::vector<Variant> result{{"all", ~AMGRules()}, {"none", AMGRules()}};
+    std::istringstream   in(rules);
+    for (std::string name; std::getline(in, name, ',');)
+      if (name != "all")
+        result.push_back({name, amg_rules_of(name)});
+      else
+        for (const AMGRuleRow &row : amg_rules())
+          result.push_back({row.name, amg_rules_of(row.name)});
+    return result;
+  }
+
+  /**
+   * Medians over three rounds of all variants, in which that with all rules comes again and again: a machine that is slower
+   * for a while is so for all of them. What is there is written after each variant, as the next one may not end. Returns
+   * whether all rules together solve the system.
+   */
+  bool ablate(const ObservedSystem &system, const std::string &out, const double seconds, std::vector<Variant> variants)
+  {
+    constexpr std::size_t with_all = 1, between = 6;
+    const auto            start = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::vector<Variant> variants{{"none", AMGRules()}, {"all", ~AMGRules()}};
-    for (std::size_t r = 0; r < rules.size(); ++r)
-      if (rules[r])
-        variants.push_back({amg_rules()[r].name, AMGRules().set(r)});
-    json result{{"device", system.matrix.backend().device_name()},
+    json       result{{"device", system.matrix.backend().device_name()},
                 {"commit", commit()},
                 {"unknowns", system.matrix.n_rows()},
                 {"nnz", system.matrix.n_nonzero_elements()},
                 {"variants", json::object()},
                 {"left out", json::array()}};
+    const auto run = [&](Variant &variant) {
+      const json  &known = variants[with_all].result;
+      const double limit = known.contains("solution") ? std::max(30. * double(known["solution"]), 2.) : seconds;
+      if (passed() > seconds || variant.result.contains("error"))
+        return;
+      variant.run(system, limit); // more is lost anyway
+      result["variants"][variant.name] = variant.result;
+      std::ofstream(out) << result.dump(1) << "\n";
+    };
     for (int round = 0; round < 3; ++round)
-      for (Variant &variant : variants)
+      for (std::size_t v = 0; v < variants.size(); ++v)
       {
-        const bool   is_late  = passed() > seconds;
-        const json  &with_all = variants[0].result;
-        const double solution = with_all.contains("solution") ? double(with_all["solution"]) : seconds;
-        if (is_late && round == 0)
-          result["left out"].push_back(variant.name);
-        if (is_late || variant.result.contains("error"))
-          continue;
-        variant.run(system, round == 0 && &variant == &variants[0] ? seconds : std::max(30. * solution, 2.));
-        result["variants"][variant.name] = variant.result;
-        std::ofstream(out) << result.dump(1) << "\n";
+        run(variants[v]);
+        if (v % between == between - 1)
+          run(variants[with_all]);
       }
-    return variants[0].result.contains("solution") && !variants[0].result.contains("error");
+    for (const Variant &variant : variants)
+      if (variant.result.is_null())
+        result["left out"].push_back(variant.name);
+    std::ofstream(out) << result.dump(1) << "\n";
+    return variants[with_all].result.contains("solution") && !variants[with_all].result.contains("error");
   }
 
   int main_program(const int argc, char **argv)
   {
     require(argc > 5, "Too few arguments; bench_ablation_dealii.py knows them.");
     const std::string out = argv[1], application = argv[4];
-    const double      seconds = std::stod(argv[2]);
-    const AMGRules    rules   = amg_rules_of(argv[3]);
+    const double      seconds  = std::stod(argv[2]);
+    const auto        variants = variants_of(argv[3]);
     setenv("OMP_WAIT_POLICY", "passive", 0); // or the program would be started again without these arguments
     const auto observer = [=](const ObservedSystem &system) {
-      const bool solved = ablate(system, out, seconds, rules);
+      const bool solved = ablate(system, out, seconds, variants);
       MPI_Finalize();
       std::_Exit(solved ? 0 : 1); // nobody wants the results of the application
     };
