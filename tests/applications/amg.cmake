@@ -113,6 +113,8 @@ foreach(backend host emulated_device cuda)
   patchfem_run_case(amg.no_rules.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm SET "Backend=${backend}" ${layers}
                     "Solver/AMG/Disabled rules=all" "Solver/AMG/Time phases=true" CHECKS level:0/strength=pattern level:0/weak_couplings=0 level:1/sweeps=2 level:0/smoother=chebyshev)
 endforeach()
+patchfem_run_case(amg.no_rules_ranks elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 3 SET "Backend=host" ${layers} "Solver/AMG/Disabled rules=all"
+                  CHECKS level:0/strength=pattern level:0/weak_couplings=0 level:1/sweeps=2 level:0/smoother=chebyshev)
 patchfem_run_case(amg.flat_rules laplace ${parameter_files}/laplace/convergence_3d.prm SET "Backend=host" "Solver/Preconditioner=amg" "Output/Pictures=none" ${small}
                   "Finite element/Degree=2" "Refinement/Cycles=1" "Exact solution/Formula=" "Boundary conditions/Robin=" "Boundary conditions/Dirichlet=0: 0"
                   "Mesh/Generator=subdivided_hyper_rectangle" "Mesh/Generator arguments=4, 4, 4 : 0, 0, 0 : 1, 1, 0.1 : false" "Mesh/Global refinements=1"

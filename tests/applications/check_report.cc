@@ -177,7 +177,7 @@ namespace
     else if (key.rfind("level:", 0) == 0)
     {
       const nlohmann::json::json_pointer path("/" + key.substr(6));
-      const nlohmann::json               levels = last["amg"]["levels"], is = levels.contains(path) ? levels[path] : "nothing";
+      const nlohmann::json levels = last["amg"]["levels"], is = levels.contains(path) ? levels[path] : "nothing";
       check((is.is_string() ? is.get<std::string>() : is.dump()) == value, seen(is));
     }
     else if (key == "max_H1")

@@ -384,3 +384,67 @@ TEST_P(JumpsTest, AreManyOrFewOnCoarserLevels)
   EXPECT_FALSE(many([](const int x, const int y) { return x < 10 && y < 10 ? 1e6 : 1.; }));
   EXPECT_FALSE(many([](int, int) { return 1.; }));
 }
+
+/** What a level says of its couplings without some of the rules. */
+TEST_P(JumpsTest, RulesCanBeDisabled)
+{
+  const auto facts = [&](const std::string &rules, const int n, const double height, const auto &K, const int n_c = 1) {
+    const SlicedEllpackMatrix<double> matrix(backend(), grid_matrix(n, n, n_c, K, height), n_c);
+    MISAggregation                    aggregation;
+    aggregation.know_points(2, grid_points(backend(), n, n, height));
+    aggregation.disable(amg_rules_of(rules));
+    const AggregateLists lists = aggregation.aggregate(0, matrix);
+    EXPECT_EQ(lists.has_jumps(), lists.facts().strength.find("coefficients") != std::string::npos);
+    EXPECT_EQ(lists.stretched(), lists.facts().strength.find("distances") != std::string::npos);
+    EXPECT_EQ(lists.has_short_edges(), lists.stretched() && rules != "mode-preserving dropping");
+    return lists.facts();
+  };
+  constexpr int n       = 20;
+  const auto    halves  = [](const int x, int) { return x < 10 ? 1e3 : 1.; };
+  const auto    uniform = [](int, int) { return 1.; };
+
+  AggregationFacts level = facts("", n, 1., halves);
+  EXPECT_EQ(level.strength, "coefficients");
+  EXPECT_EQ(level.n_couplings, 2 * n * (n - 1) + 2 * (n - 1) * (n - 1));
+  EXPECT_EQ(level.n_weak, n + 2 * (n - 1)); // from one column of nodes to the next
+  EXPECT_EQ(level.distance, 2);
+  EXPECT_EQ(level.least_size, 9);
+  level = facts("weak couplings", n, 1., halves);
+  EXPECT_EQ(level.strength, "pattern");
+  EXPECT_EQ(level.n_weak, 0);
+  EXPECT_EQ(facts("sampled discontinuities", n, 1., uniform).strength, "pattern");
+  // Diagonals couple nothing here, so that a body of such cells has mechanisms everywhere.
+  EXPECT_EQ(facts("mechanism nodes", n, 1., halves, 2).n_weak, n + 2 * (n - 1));
+  EXPECT_GT(facts("", n, 1., halves, 2).n_weak, n + 2 * (n - 1));
+
+  // Short edges are a column's.
+  level = facts("", n, 20., uniform);
+  EXPECT_EQ(level.strength, "distances");
+  EXPECT_EQ(level.n_couplings - level.n_weak, n * (n - 1));
+  EXPECT_EQ(facts("mode-preserving dropping", n, 20., uniform).n_weak, level.n_weak);
+  EXPECT_EQ(facts("mesh distances", n, 20., uniform).strength, "pattern");
+
+  // Long edges are weak between materials alone, or all of them.
+  const auto layers = [](int, const int y) { return y < 10 ? 1e3 : 1.; };
+  EXPECT_EQ(facts("mesh distances", n, 20., layers).n_weak, n + 2 * (n - 1));
+  EXPECT_GT(facts("mesh distances, weak by length", n, 20., layers).n_weak, n * (n - 1));
+}
+
+/** A stiff cell that no sampled row sees is seen if all rows are looked at. */
+TEST_P(JumpsTest, WithoutASampleAllRowsAreLookedAt)
+{
+  constexpr int n      = 40;
+  const auto    n_weak = [&](const int x, const std::string &rules) {
+    const auto                        K = [=](const int i, const int j) { return i == x && j == 20 ? 1e3 : 1.; };
+    const SlicedEllpackMatrix<double> matrix(backend(), grid_matrix(n, n, 1, K));
+    MISAggregation                    aggregation;
+    aggregation.know_points(2, grid_points(backend(), n, n));
+    aggregation.disable(amg_rules_of(rules));
+    return aggregation.aggregate(0, matrix).facts().n_weak;
+  };
+  int x = 2;
+  while (x < n - 2 && n_weak(x, "") > 0)
+    ++x;
+  ASSERT_LT(x, n - 2) << "every one is seen";
+  EXPECT_GT(n_weak(x, "sampled discontinuities"), 0);
+}
