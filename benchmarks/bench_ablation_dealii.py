@@ -3,13 +3,14 @@
 # applications: ablation
 """What the rules of multigrid are worth in time: each case is solved with all of them, without any, and without each one alone.
 
-  bench_ablation_dealii.py [--case NAME]... [--size small|middle|large]... [--rules NAME,...] [--every] [--telling] [--minutes M]
+  bench_ablation_dealii.py [--case NAME]... [--size small|middle|large]... [--rules NAME,...] [--every] [--after FILE] [--telling] [--minutes M]
                            [--backend auto|host|cuda] [--set Section/Entry=value]... [--cores N] [--json FILE] [--build DIR]
 
 Sizes are about 15 k, 0.2 M and 1 to 3 M unknowns, all by default, the small ones of all cases first. --case matches beginnings of
-names; `robustness` stands for the cases of bench_robustness_dealii.py, which are there only if they are asked for. A rule without
-which a case takes other steps on no smaller mesh is left out on larger ones, but those that look at the size; --every takes all.
-With --telling it fails unless every rule tells in some case. Cases that are not begun after M minutes (8) are left out, and said. A case is discretised once, and its variants run one after the other.
+names; `robustness` stands for the cases of bench_robustness_dealii.py, which are there only if they are asked for. Rules that change
+no bit of a case on a smaller mesh are left out on larger ones, unless they look at the size; --after takes the smaller ones from what
+--json kept of an earlier run, --every all rules. With --telling it fails unless every rule changes something in some case. A case is
+discretised once. Those that are not begun after M minutes (8) are left out, and said.
 
 The time is that of set-up, solution and set-up for new values, medians of up to three rounds. Behind each rule stands the time without it
 over that with all rules: above 1 the rule is worth something there."""
@@ -113,6 +114,7 @@ def parse():
     parser.add_argument("--size", action="append", choices=SIZES)
     parser.add_argument("--rules", default="all", metavar="NAME,...")
     parser.add_argument("--every", action="store_true")
+    parser.add_argument("--after", type=pathlib.Path)
     parser.add_argument("--telling", action="store_true")
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--backend", choices=("auto", "host", "cuda"), default="auto")
@@ -204,11 +206,28 @@ def summary(all_found):
         print(f"  {rule:<26} {most:8.2f}  {at_most:<42} {least:6.2f}  {at_least}")
 
 
+def telling_rules(path):
+    """[case]: rules without which a kept result has another residual."""
+    found, telling = {}, {}
+    for result in json.loads(path.read_text(encoding="utf-8"))["results"]:
+        rule = result["metric"].removeprefix("time without ").removeprefix("fails without ").removesuffix(" over that with all rules")
+        found.setdefault(result["case"], {})[rule] = result.get("residual")
+    known = sorted({rule for residuals in found.values() for rule in residuals} - {"set-up, solution and set-up again"})
+    for case, residuals in found.items():
+        with_all = residuals.pop("set-up, solution and set-up again")
+        name = case.split(",")[0]
+        if name != "uniform":
+            told = telling.setdefault(name, [])
+            told += [rule for rule in known if residuals.get(rule) != with_all and rule not in told + ["all"]]
+    return telling
+
+
 def run_all(options, meshes):
     """The exit code."""
     end = time.monotonic() + 60 * options.minutes
     results = Results("ablation", prints=False)
-    all_found, telling, tried, ever_told, skipped, failed = {}, {}, set(), set(), [], False
+    all_found, tried, ever_told, skipped, failed = {}, set(), set(), [], False
+    telling = telling_rules(options.after) if options.after else {}
     plan = [(name, size) for size in options.sizes for name in options.cases]
     for index, (name, size) in enumerate(plan):
         left = end - time.monotonic()
@@ -221,6 +240,9 @@ def run_all(options, meshes):
         weights = [WEIGHTS[size] for _, size in plan[index:]]
         found = run(options, meshes, name, size, rules, min(left, max(5, 1.5 * left * weights[0] / sum(weights))))
         with_all = found.get("variants", {}).get("none", found)
+        if with_all is found and "error" not in found:
+            skipped.append(f"{name} {size}")
+            continue
         if "error" in with_all:
             failed = True
             print(f"{name}, {size}: {with_all['error']}")
@@ -232,6 +254,7 @@ def run_all(options, meshes):
         ever_told |= set(told)
         tried |= set(found["variants"]) - {"none", "all"}
         if name != "uniform":  # which shows what rules cost where they find nothing
+            told += [rule for rule in found["left out"] if rule != "all"]
             telling[name] = told + [rule for rule in telling.get(name, []) if rule not in told]
         keep(results, case, found)
         if options.json:
