@@ -60,17 +60,15 @@ namespace PatchFEM
         input.report.inside_ranks = what;
     }
 
-    /** Adds the seconds since the phase before up to each one to those of its level. */
+    /** Sums up the seconds of each phase of each level, from the end of the phase before, with all work on a back end done. */
     class PhaseTimes
     {
     public:
-      /** @p wait: for what is left to be done on @p backend. */
-      PhaseTimes(const Backend &backend, const bool wait) : backend(backend), wait(wait) {}
+      explicit PhaseTimes(const Backend &backend) : backend(backend) {}
 
       void operator()(const unsigned int level, const std::string &phase)
       {
-        if (wait)
-          backend.synchronize();
+        backend.synchronize();
         if (level >= seconds.size())
           seconds.resize(level + 1);
         seconds[level][phase] += clock.wall_time();
@@ -81,7 +79,6 @@ namespace PatchFEM
 
     private:
       const Backend backend;
-      const bool    wait;
       dealii::Timer clock;
     };
 
@@ -97,10 +94,8 @@ namespace PatchFEM
       AMGReport          &report    = input.report.amg.emplace();
       auto                result    = std::make_unique<PreconditionAMG<Number>>();
       const NearNullSpace near_null = input.near_null_space();
-      const Backend      &place     = input.matrix.backend();
-      const bool          is_device = place.kind() == BackendKind::cuda;
-      PhaseTimes          times(place, is_device);
-      if (!is_device || input.choice.parameters.time_phases)
+      PhaseTimes          times(input.matrix.backend());
+      if (input.matrix.backend().kind() != BackendKind::cuda || input.choice.parameters.time_phases)
         result->monitor(std::ref(times));
       try
       {

@@ -87,8 +87,8 @@ namespace PatchFEM
     void         set_joint_motions(const JointMotions motions) { joint = motions; }
     JointMotions joint_motions() const { return joint; }
 
-    void                    set_facts(AggregationFacts facts) { what = std::move(facts); }
-    const AggregationFacts &facts() const { return what; } ///< empty where nobody tells
+    void                    set_facts(AggregationFacts facts) { known_facts = std::move(facts); }
+    const AggregationFacts &facts() const { return known_facts; } ///< empty where nobody tells
 
     int n_aggregates() const { return offsets.empty() ? 0 : static_cast<int>(offsets.size()) - 1; }
 
@@ -107,7 +107,7 @@ namespace PatchFEM
     Adjacency  edges, edges_across;
     bool       coefficient_jumps = false, is_stretched = false;
 
-    AggregationFacts what;
+    AggregationFacts known_facts;
 
     JointMotions joint = JointMotions::none;
 

@@ -184,14 +184,14 @@ namespace PatchFEM
     }
   };
 
-  /** How the nodes of a level were put together, of all ranks, for reports. */
+  /** How the nodes of a level were put together, of all ranks but for couplings between them, for reports. */
   struct AggregationFacts
   {
     /// What makes couplings strong: `pattern`, where all are, `entries` of the matrix, `distances` of nodes, in the
     /// metric of tensors `tensors`, and `coefficients`, of which several may be named.
     std::string  strength;
     std::int64_t n_couplings = 0, n_weak = 0;  ///< between nodes, and those along which no aggregate grows
-    int          distance = 0, least_size = 0; ///< edges between roots, and nodes of an aggregate, at least
+    int          distance = 0, least_size = 0; ///< roots are more edges apart, aggregates have so many nodes
   };
 
   /** Of one level, for reports. */
