@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // One system of an application, solved by multigrid with all rules, without any, and without each of some, see amg_rules().
 // Of bench_ablation_dealii.py:
-//   ablation OUT SECONDS RULES elasticity|laplace FILE.prm [OPTIONS OF THE APPLICATION]
-// writes JSON to OUT. RULES are names with commas between them, or all; after SECONDS no further variant is begun.
+//   ablation OUT SECONDS CYCLE RULES elasticity|laplace FILE.prm [OPTIONS OF THE APPLICATION]
+// writes JSON to OUT. The system is that of a cycle of refinement, the first being 1. RULES are names with commas between them,
+// or all; after SECONDS no further variant is begun.
 #include "../applications/elasticity/elasticity.h"
 #include "benchmark.h"
 
@@ -165,12 +166,15 @@ namespace
 
   int main_program(const int argc, char **argv)
   {
-    require(argc > 5, "Too few arguments; bench_ablation_dealii.py knows them.");
-    const std::string out = argv[1], application = argv[4];
+    require(argc > 6, "Too few arguments; bench_ablation_dealii.py knows them.");
+    const std::string out = argv[1], application = argv[5];
     const double      seconds  = std::stod(argv[2]);
-    const auto        variants = variants_of(argv[3]);
-    setenv("OMP_WAIT_POLICY", "passive", 0); // or the program would be started again without these arguments
-    const auto observer = [=](const ObservedSystem &system) {
+    const auto        variants = variants_of(argv[4]);
+    int               cycles   = std::stoi(argv[3]); // to come
+    setenv("OMP_WAIT_POLICY", "passive", 0);         // or the program would be started again without these arguments
+    const auto observer = [&](const ObservedSystem &system) {
+      if (--cycles > 0)
+        return;
       const bool solved = ablate(system, out, seconds, variants);
       MPI_Finalize();
       std::_Exit(solved ? 0 : 1); // nobody wants the results of the application
@@ -181,7 +185,7 @@ namespace
     FiniteElementApplication &chosen =
         application == "elasticity" ? static_cast<FiniteElementApplication &>(elasticity) : laplace;
     chosen.observe(observer);
-    return application_main(argc - 4, argv + 4, chosen);
+    return application_main(argc - 5, argv + 5, chosen);
   }
 } // namespace
 

@@ -3,8 +3,8 @@
 # applications: ablation
 """What the rules of multigrid are worth in time: each case is solved with all of them, without any, and without each one alone.
 
-  bench_ablation_dealii.py [--case NAME]... [--size small|middle|large]... [--rules NAME,...] [--every] [--after FILE] [--telling] [--minutes M]
-                           [--backend auto|host|cuda] [--set Section/Entry=value]... [--cores N] [--json FILE] [--build DIR]
+  bench_ablation_dealii.py [--case NAME]... [--size small|middle|large]... [--rules NAME,...] [--every] [--after FILE]
+                           [--telling] [--minutes M] [--backend auto|host|cuda] [--set Section/Entry=value]... [--cores N] [--json FILE] [--build DIR]
 
 Sizes are about 15 k, 0.2 M and 1 to 3 M unknowns, all by default, the small ones of all cases first. --case matches beginnings of
 names; `robustness` stands for the cases of bench_robustness_dealii.py, which are there only if they are asked for. Rules that change
@@ -32,7 +32,8 @@ PARTS = ("set-up", "solution", "set-up again")
 OF_SIZE = {"small aggregates", "Rayleigh bound", "precision by condition", "W-cycle by condition", "partial W-cycle",
            "quantised matrix", "coarse size by work"}
 BEAM, CUBE = robustness.BEAM, robustness.CUBE
-YOUNG, POISSON, REFINEMENTS, ARGUMENTS = "Material/Young's modulus", "Material/Poisson's ratio", "Mesh/Global refinements", "Mesh/Generator arguments"
+YOUNG, POISSON = "Material/Young's modulus", "Material/Poisson's ratio"
+REFINEMENTS, ARGUMENTS = "Mesh/Global refinements", "Mesh/Generator arguments"
 
 
 def box(cells, extent, colours="true"):
@@ -94,7 +95,7 @@ CASES = {
     "slender": refined(2, box((20, 2, 3), (100, 0.2, 0.3))),
     "degree2": of_degree(2, (6, 15, 36)),
     "degree4": of_degree(4, (3, 8, 18)),
-    "hanging": refined(0, {**robustness.beam(20), **robustness.ADAPTIVE}),
+    "hanging": refined(1, {**robustness.beam(20), **robustness.ADAPTIVE}),
     "floating": brick(lambda n: {"Boundary conditions/Dirichlet": "", "Solver/Null space": "project"}),
     "laplace": (CUBE, lambda size: {**robustness.HEATED, **box((24, 24, 24), (1, 1, 1), "false"), REFINEMENTS: size}),
     "laplace_flat": (CUBE, lambda size: {**robustness.HEATED, **box((24, 24, 24), (1, 1, 0.01), "false"), REFINEMENTS: size}),
@@ -140,8 +141,8 @@ def run(options, meshes, name, size, rules, seconds):
                 "Solver/Preconditioner": "amg", **entries_of(SIZES.index(size)), **dict(entry.split("=", 1) for entry in options.set)}
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "ablation.json"
-        command = [options.build / "benchmarks" / "ablation", out, f"{seconds:.0f}", ",".join(rules), parameter_file.split("/")[0],
-                   ROOT / "parameter_files" / parameter_file, "--output", pathlib.Path(folder) / "results"]
+        command = [options.build / "benchmarks" / "ablation", out, f"{seconds:.0f}", settings.get("Refinement/Cycles", 1),
+                   ",".join(rules), parameter_file.split("/")[0], ROOT / "parameter_files" / parameter_file, "--output", pathlib.Path(folder) / "results"]
         for key, value in settings.items():
             command += ["--set", f"{key}={str(value).format(meshes=meshes) if key == 'Mesh/File' else value}"]
         try:
@@ -175,7 +176,8 @@ def show(case, found):
             print(f"  without {rule:<26} fails: {variant['error'][:120]}")
         elif rule == "all" or not 0.97 < ratio < 1.03 or variant["steps"] != with_all["steps"]:
             parts = " ".join(f"{variant[part] / max(with_all[part], 1e-9):6.2f}" for part in PARTS)
-            print(f"  without {rule:<26} {ratio:6.2f} ({parts}) {variant['steps']:5d} steps, complexity {variant['operator complexity']:.2f}")
+            print(f"  without {rule:<26} {ratio:6.2f} ({parts}) {variant['steps']:5d} steps, "
+                  f"complexity {variant['operator complexity']:.2f}")
     for rule in found["left out"]:
         print(f"  without {rule:<26} left out, for the time")
     sys.stdout.flush()
