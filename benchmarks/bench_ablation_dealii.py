@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # applications: ablation
-"""What the rules of multigrid are worth in time: each case is solved with all of them, without any, and without each one alone.
+"""Times with and without the rules of multigrid: each case is solved with all of them, without any, and without each one alone.
 
   bench_ablation_dealii.py [--case NAME]... [--size small|middle|large]... [--rules NAME,...] [--every] [--after FILE]
                            [--telling] [--minutes M] [--backend auto|host|cuda] [--set Section/Entry=value]... [--cores N] [--json FILE] [--build DIR]
