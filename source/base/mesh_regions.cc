@@ -31,13 +31,72 @@ namespace PatchFEM
       return a.size() == b.size() &&
              std::all_of(a.begin(), a.end(), [&](const Group &group) { return contains(b, group); });
     }
+
+    std::string lower(std::string word)
+    {
+      std::transform(word.begin(), word.end(), word.begin(), [](const unsigned char c) { return std::tolower(c); });
+      return word;
+    }
   } // namespace
+
+  /** All groups, each once, the ids of each, and the groups that a word calls so, see match(): [how][word]. */
+  struct MeshRegions::Index
+  {
+    std::vector<Group>                              groups;
+    std::vector<std::vector<unsigned int>>          ids;
+    std::map<std::string, std::vector<std::size_t>> called[3];
+
+    std::map<std::pair<std::int64_t, std::string>, std::size_t> number; ///< of a group here
+
+    /** The groups that @p word calls so. */
+    const std::vector<std::size_t> &find(const std::string &word, const int how) const
+    {
+      static const std::vector<std::size_t> none;
+      const auto                            found = called[how].find(how == 2 ? lower(word) : word);
+      return found == called[how].end() ? none : found->second;
+    }
+
+    /** Adds @p id to those of @p group. */
+    void add(const Group &group, const unsigned int id)
+    {
+      const auto [item, is_new] = number.emplace(std::make_pair(group.number, group.name), groups.size());
+      if (is_new)
+      {
+        groups.push_back(group);
+        ids.emplace_back();
+        if (!group.name.empty())
+        {
+          called[0][group.name].push_back(item->second);
+          called[2][lower(group.name)].push_back(item->second);
+        }
+        if (const std::string word = std::to_string(group.number); group.number >= 0 && word != group.name)
+          called[1][word].push_back(item->second);
+      }
+      ids[item->second].push_back(id);
+    }
+  };
+
+  const MeshRegions::Index &MeshRegions::index() const
+  {
+    if (words == nullptr)
+    {
+      const auto result = std::make_shared<Index>();
+      for (const Group &group : of_all)
+        for (const unsigned int id : id_set)
+          result->add(group, id);
+      for (const unsigned int id : id_set)
+        for (const Group &group : groups(id))
+          result->add(group, id);
+      words = result;
+    }
+    return *words;
+  }
 
   unsigned int MeshRegions::add(const std::vector<Group> &groups)
   {
     if (groups.empty())
     {
-      id_set.insert(0);
+      add(0U);
       return 0;
     }
     for (const auto &[id, others] : groups_of)
@@ -61,6 +120,7 @@ namespace PatchFEM
       for (id = id < INT_MAX ? id + 1 : 1; id_set.count(id) > 0;)
         ++id;
     }
+    words.reset();
     id_set.insert(id);
     if (!is_plain || groups[0].number != id)
       groups_of[id] = groups;
@@ -78,10 +138,9 @@ namespace PatchFEM
 
   Group MeshRegions::group_of_rule(const std::string &word) const
   {
-    const int best = best_match(word);
-    for (const Group &group : all_groups())
-      if (best < 2 && match(group, word) == best)
-        return group;
+    for (const int how : {0, 1})
+      if (const auto &found = index().find(word, how); !found.empty())
+        return index().groups[found.front()];
     return is_number(word) ? Group{std::stoll(word), ""} : Group{-1, word};
   }
 
@@ -150,6 +209,7 @@ namespace PatchFEM
 
   void MeshRegions::restrict_to(const std::set<unsigned int> &present)
   {
+    words.reset();
     id_set = present;
     for (auto item = groups_of.begin(); item != groups_of.end();)
       item = present.count(item->first) > 0 ? std::next(item) : groups_of.erase(item);
@@ -163,18 +223,9 @@ namespace PatchFEM
     return id == 0 ? std::vector<Group>() : std::vector<Group>{{id, ""}};
   }
 
-  std::vector<Group> MeshRegions::all_groups() const
-  {
-    std::vector<Group> result = of_all;
-    for (const unsigned int id : id_set)
-      for (const Group &group : groups(id))
-        if (!contains(result, group))
-          result.push_back(group);
-    return result;
-  }
-
   void MeshRegions::release_groups_of_all()
   {
+    words.reset();
     for (const unsigned int id : of_all.empty() ? std::set<unsigned int>() : id_set)
     {
       std::vector<Group> of_id = groups(id);
@@ -190,17 +241,15 @@ namespace PatchFEM
       return 0;
     if (group.number >= 0 && std::to_string(group.number) == word)
       return 1;
-    const bool same = std::equal(word.begin(), word.end(), group.name.begin(), group.name.end(), [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    });
-    return same ? 2 : 3;
+    return lower(group.name) == lower(word) ? 2 : 3;
   }
 
   int MeshRegions::best_match(const std::string &word) const
   {
     int best = word == "0" ? 1 : 3;
-    for (const Group &group : all_groups())
-      best = std::min(best, match(group, word));
+    for (const int how : {2, 1, 0})
+      if (how < best && !index().find(word, how).empty())
+        best = how;
     for (const Lost &item : lost)
       best = std::min(best, match(item.group, word));
     return best;
@@ -208,16 +257,11 @@ namespace PatchFEM
 
   std::set<unsigned int> MeshRegions::ids_of(const std::string &word, const int how) const
   {
-    const auto is_meant = [&](const Group &group) { return how < 3 && match(group, word) == how; };
-    if (std::any_of(of_all.begin(), of_all.end(), is_meant))
-      return id_set;
     std::set<unsigned int> result;
-    for (const unsigned int id : id_set)
-    {
-      const std::vector<Group> of_id = groups(id);
-      if ((id == 0 && word == "0" && how == 1) || std::any_of(of_id.begin(), of_id.end(), is_meant))
-        result.insert(id);
-    }
+    if (how == 1 && word == "0" && id_set.count(0) > 0)
+      result.insert(0);
+    for (const std::size_t g : how < 3 ? index().find(word, how) : std::vector<std::size_t>())
+      result.insert(index().ids[g].begin(), index().ids[g].end());
     return result;
   }
 
@@ -230,9 +274,9 @@ namespace PatchFEM
             " and the number of another", by_number.empty() ? "" : ", " + quote(text(*by_number.begin())),
             "; rename one of them in the file.");
     std::set<std::string> spellings;
-    for (const Group &group : all_groups())
-      if (best == 2 && match(group, word) == 2)
-        spellings.insert(quote(group.name));
+    if (best == 2)
+      for (const std::size_t g : index().find(word, 2))
+        spellings.insert(quote(index().groups[g].name));
     require(spellings.size() < 2, named, ", which could be ", joined(spellings, " or "),
             "; write it with the capitals of one of them.");
   }
@@ -251,7 +295,7 @@ namespace PatchFEM
     if (!result.empty())
       return result;
     std::vector<std::string> similar;
-    for (const Group &group : all_groups())
+    for (const Group &group : index().groups)
     {
       const std::size_t n = group.name.size(), m = word.size();
       if (is_number(word) && n > m && group.name.substr(n - m) == word && !std::isdigit(group.name[n - m - 1]))
@@ -264,31 +308,28 @@ namespace PatchFEM
 
   void MeshRegions::require_no_name(const std::string &word, const std::string &entry, const std::string &what) const
   {
-    for (const Group &group : all_groups())
-      require(word.empty() || group.name != word, "The entry ", entry, " says ", word, ", which stands for all ",
-              what == "boundary" ? "boundaries" : "materials",
-              " not named, and the mesh has one of that name; write \"", word, "\" in quotation marks for it, or ",
-              word == "all" ? "default" : "all", " for the others.");
+    require(word.empty() || index().find(word, 0).empty(), "The entry ", entry, " says ", word,
+            ", which stands for all ", what == "boundary" ? "boundaries" : "materials",
+            " not named, and the mesh has one of that name; write \"", word, "\" in quotation marks for it, or ",
+            word == "all" ? "default" : "all", " for the others.");
   }
 
   std::string MeshRegions::name_of(const std::string &word) const
   {
-    const int          best = best_match(word);
-    std::vector<Group> meant;
-    for (const Group &group : all_groups())
-      if (best < 3 && match(group, word) == best)
-        meant.push_back(group);
-    return meant.empty() ? word : meant.size() == 1 ? text(meant[0]) : meant[0].text();
+    const int                      best  = best_match(word);
+    const std::vector<std::size_t> meant = best < 3 ? index().find(word, best) : std::vector<std::size_t>();
+    if (meant.empty())
+      return word;
+    const Group &group = index().groups[meant.front()];
+    return meant.size() == 1 ? text(group) : group.text();
   }
 
   std::string MeshRegions::text(const Group &group) const
   {
-    const auto is_other = [&](const Group &g) { return g.name == group.name && !(g == group); };
-    const bool is_alone = std::none_of(groups_of.begin(), groups_of.end(), [&](const auto &item) {
-      return std::any_of(item.second.begin(), item.second.end(), is_other);
-    });
-    return is_alone || group.name.empty() || group.number < 0 ? group.text()
-                                                              : text_of(group.name, " (", group.number, ")");
+    const std::vector<std::size_t> &namesakes = index().find(group.name, 0);
+    const bool                      is_alone  = std::all_of(namesakes.begin(), namesakes.end(),
+                                                            [&](const std::size_t g) { return index().groups[g] == group; });
+    return is_alone || group.number < 0 ? group.text() : text_of(group.name, " (", group.number, ")");
   }
 
   std::pair<std::string, std::string> MeshRegions::words_of(const unsigned int id) const
@@ -298,15 +339,15 @@ namespace PatchFEM
       return {id == 0 && id_set.size() == 1 && !of_all.empty() ? of_all.front().name : std::to_string(id), ""};
     const std::vector<Group> &of_id = found->second;
     // The ids that share a group, of those groups that say something of this one.
-    std::vector<std::set<unsigned int>> seen;
-    std::vector<std::string>            words;
-    std::string                         others;
+    std::vector<std::vector<unsigned int>> seen;
+    std::vector<std::string>               words;
+    std::string                            others;
     for (const Group &group : of_id)
     {
-      std::set<unsigned int> sharing;
-      for (const auto &[other, of_other] : groups_of)
-        if (contains(of_other, group))
-          sharing.insert(other);
+      std::vector<unsigned int> sharing = index().ids[index().number.at({group.number, group.name})];
+      sharing.erase(std::remove_if(sharing.begin(), sharing.end(),
+                                   [&](const unsigned int other) { return groups_of.count(other) == 0; }),
+                    sharing.end());
       const bool is_new = std::find(seen.begin(), seen.end(), sharing) == seen.end();
       if (is_new && (sharing.size() < id_set.size() || of_id.size() == 1))
         words.push_back(text(group));

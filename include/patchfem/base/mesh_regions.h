@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,7 +60,11 @@ namespace PatchFEM
     explicit MeshRegions(const std::set<unsigned int> &ids) : id_set(ids) {}
 
     /** Adds an id without a name, for a group of that number, and for none if it is 0. */
-    void add(const unsigned int id) { id_set.insert(id); }
+    void add(const unsigned int id)
+    {
+      words.reset();
+      id_set.insert(id);
+    }
 
     /** The id of faces or cells that are in @p groups and no other, which is added if it is new; 0 of none. */
     unsigned int add(const std::vector<Group> &groups);
@@ -145,6 +150,7 @@ namespace PatchFEM
     template <typename Archive>
     void serialize(Archive &archive, const unsigned int)
     {
+      words.reset();
       archive &id_set &groups_of &of_all &lost &largest;
     }
 
@@ -176,8 +182,11 @@ namespace PatchFEM
     /** The words of text(), and those that title() adds. */
     std::pair<std::string, std::string> words_of(unsigned int id) const;
 
-    /** All groups, each once. */
-    std::vector<Group> all_groups() const;
+    struct Index;
+    mutable std::shared_ptr<const Index> words; ///< see index(); null until it is asked for, and after every change
+
+    const Index &index() const;
+
     /** How @p group is called by @p word: 0 as a name, 1 as a number, 2 as a name in other capitals; 3 not. */
     static int             match(const Group &group, const std::string &word);
     int                    best_match(const std::string &word) const;
