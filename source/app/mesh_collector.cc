@@ -92,7 +92,10 @@ namespace PatchFEM
     require(shape.dimension < 3 || shape.kind, "the file contains ", shape.plural,
             "; mesh the domain with tetrahedra or with hexahedra alone");
     if (shape.dimension + 1 < dim)
+    {
+      n_lines += shape.dimension == 1;
       return;
+    }
 
     // From loops to lexicographic order.
     if (shape.kind && !is_simplex(*shape.kind))
@@ -315,6 +318,8 @@ namespace PatchFEM
     for (unsigned int dimension = 0; dimension + 1 < dim; ++dimension)
       for (const auto &name : names[dimension])
         pass_over(text_of("the group ", quote(name.second), " of ", shapes[dimension].plural));
+    if (n_lines > 0 && names[1].empty())
+      pass_over(counted(n_lines, "line element"));
     if (!passed_over.empty())
       mesh.facts.notes.push_back(
           text_of("Passed over in ", quote_file(mesh.source), ": ", printable(joined(passed_over, ", "), 1000), "."));

@@ -174,6 +174,7 @@ namespace PatchFEM
     /// Faces arrive before the kind of cell is known; the shape decides whether they fit.
     const ElementShape *face_shape      = nullptr;
     std::uint32_t       first_face_line = 0;
+    std::size_t         n_lines         = 0; ///< in 3D, of which nothing is made
 
     void join_vertices();
     void unite_double_cells();

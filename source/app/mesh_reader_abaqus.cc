@@ -97,6 +97,9 @@ namespace PatchFEM
       std::vector<std::string_view> words; ///< of a line of data
       unsigned int                  n_instances = 0;
 
+      // Behind an instance, within *ASSEMBLY; and whether nodes have been there, whose labels an instance may have, too.
+      bool between_instances = false, has_own_nodes = false;
+
       // Names are in capitals, since they are equal in any; messages have them as the file does.
       std::map<std::string, std::string> spelling;
       std::map<std::int64_t, Element>    elements;
@@ -202,7 +205,17 @@ namespace PatchFEM
         const std::string keyword = upper(split(line)[0]);
         const std::string set = options["ELSET"], node_set = options["NSET"];
         refuse_generators(keyword, options);
-        if (keyword == "*NODE")
+        if (keyword == "*END INSTANCE" || keyword == "*INSTANCE" || keyword == "*END ASSEMBLY")
+          between_instances = keyword == "*END INSTANCE";
+        if (between_instances &&
+            (keyword == "*NODE" || (has_own_nodes && keyword == "*NSET" && options.count("INSTANCE") == 0)))
+        {
+          has_own_nodes = true;
+          mesh.pass_over("reference points and their sets, which are in *ASSEMBLY and no instance");
+          while (next_data())
+          {}
+        }
+        else if (keyword == "*NODE")
         {
           const std::string system = options.count("SYSTEM") > 0 ? options["SYSTEM"] : "R";
           scanner.require(system == "R", "SYSTEM=", printable(system),
@@ -346,7 +359,8 @@ namespace PatchFEM
       void generate_node_set(Labels &labels)
       {
         const auto [first, last, step] = range("node");
-        scanner.require(first <= last && (last - first) / step <= 10 * std::int64_t(mesh.n_vertices()),
+        // Its nodes may follow in the file.
+        scanner.require(first <= last && (last - first) / step <= 10 * std::int64_t(mesh.n_vertices()) + 10'000'000,
                         "a generated set should go in its steps from one node to another");
         for (std::int64_t node = first; node <= last; node += step)
           labels.push_back(node);
@@ -450,8 +464,13 @@ namespace PatchFEM
         for (const auto &[label, element] : elements)
         {
           const unsigned int dimension = element.shape->dimension;
-          if (dimension + 1 < mesh.dim && element.own_set != nullptr && element.material == nullptr)
-            mesh.pass_over(element.shape->plural + (" of the set " + quote(spelling.at(*element.own_set))));
+          if (dimension + 1 < mesh.dim) // a section's are named already
+          {
+            if (element.material == nullptr)
+              mesh.pass_over(element.shape->plural +
+                             (element.own_set == nullptr ? "" : " of the set " + quote(spelling.at(*element.own_set))));
+            continue;
+          }
           std::vector<Name> names = {element.material, element.own_set};
           names.insert(names.end(), element.sets.begin(), element.sets.end());
           const auto known = ids[dimension].try_emplace(names, 0U);

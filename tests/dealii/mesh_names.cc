@@ -2,6 +2,7 @@
 // Names and groups through every reader, rules, bodies that touch, and what of files is passed over.
 #include "mesh_cases.h"
 
+#include <chrono>
 #include <sstream>
 
 namespace
@@ -250,6 +251,55 @@ TEST(MeshNames, cell_data_of_vtk_are_chosen_by_name)
             (std::vector<std::uint32_t>{1, 2}));
   expect_error([&] { read_text(".vtk", head + array("E", "0.25 1 0"), {"E", {}}); }, {"0.25 in E is no id"});
   expect_error([&] { read_text(".msh", squares, {"E", {}}); }, {"Material data = E", ".vtk"});
+}
+
+TEST(MeshNames, elements_of_lower_dimension_are_passed_over_with_a_word)
+{
+  const auto notes = [](const std::string &text) {
+    const std::vector<std::string> found = read_text(".msh", text, {}, 3).facts.notes;
+    return found.empty() ? "" : found.at(0).substr(found[0].find("': "));
+  };
+  const std::string tetrahedron =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n"
+      "$EndNodes\n$Elements\n";
+  EXPECT_EQ(notes(tetrahedron + "2\n1 4 2 1 1 1 2 3 4\n2 15 2 0 1 1\n$EndElements\n"), "");
+  EXPECT_EQ(notes(tetrahedron + "3\n1 4 2 1 1 1 2 3 4\n2 1 2 0 1 1 2\n3 1 2 5 1 2 3\n$EndElements\n"),
+            "': 2 line elements.");
+}
+
+// An assembly with a reference point, whose label the instance has, too, and sets that come before their nodes.
+TEST(MeshNames, reference_points_of_abaqus_are_no_nodes)
+{
+  const std::string text =
+      "*ASSEMBLY, NAME=A\n*INSTANCE, NAME=P-1, PART=P\n*NSET, NSET=LEFT, GENERATE\n1, 4, 3\n"
+      "*NODE\n1, 0, 0\n2, 1, 0\n3, 2, 0\n4, 0, 1\n5, 1, 1\n6, 2, 1\n"
+      "*ELEMENT, TYPE=CPS4, ELSET=ALL\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n*END INSTANCE\n"
+      "*NODE\n1, 5, 5\n*NSET, NSET=POINT\n1\n*NSET, NSET=RIGHT, INSTANCE=P-1\n3, 6\n*END ASSEMBLY\n";
+  const MeshLists mesh = read_text(".inp", text);
+  EXPECT_EQ(mesh.vertices.size(), 6U);
+  EXPECT_EQ(faces_in(mesh, "LEFT"), (Places{5.}));
+  EXPECT_EQ(faces_in(mesh, "RIGHT"), (Places{7.}));
+  ASSERT_EQ(mesh.facts.notes.size(), 1U);
+  EXPECT_NE(mesh.facts.notes[0].find("': reference points and their sets"), std::string::npos) << mesh.facts.notes[0];
+  EXPECT_EQ(mesh.facts.notes[0].find("POINT"), std::string::npos);
+  expect_error([&] { read_text(".inp", "*NSET, NSET=N, GENERATE\n1, 4000000000\n" + text); },
+               {"line 2", "generated set"});
+}
+
+TEST(MeshNames, thousands_of_groups_are_found_at_once)
+{
+  constexpr unsigned int n = 3000;
+  MeshRegions            regions;
+  for (unsigned int i = 0; i < n; ++i)
+    regions.add({{i, "grain " + std::to_string(i)}, {-1, i % 2 == 0 ? "even" : "odd"}});
+  const auto start = std::chrono::steady_clock::now();
+  for (unsigned int i = 0; i < n; ++i)
+  {
+    EXPECT_EQ(regions.find("GRAIN " + std::to_string(i), "E", "material"), (Numbers{i}));
+    EXPECT_EQ(regions.text(i), "grain " + std::to_string(i) + (i % 2 == 0 ? " + even" : " + odd"));
+  }
+  EXPECT_EQ(regions.find("odd", "E", "material").size(), n / 2);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.);
 }
 
 TEST(MeshNames, rules_give_names_and_say_what_they_add_to)
