@@ -86,7 +86,7 @@ def run_command(words, where, folder):
 
 def check_lines(lines, before, where):
     """Each line but for comments and dots is one of the file that the page names last before."""
-    named = re.findall(r"`((?:tests|applications)/[\w/.-]+)`", before)
+    named = re.findall(r"`((?:tests|applications|doc)/[\w/.-]+)`", before)
     if not named:
         mistakes.append(f"{where}: no program is named in front of this")
         return

@@ -2,7 +2,7 @@
 // newton BACKEND: the surface of least area over a ball (deal.II's step-15) by Newton's method, with all but the mesh on that
 // back end, and the same with deal.II alone; their solutions are compared on meshes that are refined by the error, with
 // degrees 1 to 3 in 2D. Exit code 77: there is no CUDA device.
-#include "minimal_surface.h"
+#include "../../../doc/tutorials/minimal_surface.h"
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_tools.h>
