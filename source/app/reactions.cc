@@ -207,6 +207,18 @@ namespace PatchFEM
       }
     };
 
+    /** Calls @p function for this rank's active cells at the boundary below @p cell: none lie below one inside. */
+    template <typename Cell, typename Function>
+    void for_boundary_cells(const Cell &cell, const Function &function)
+    {
+      if (!cell->at_boundary())
+        return;
+      for (unsigned int c = 0; c < cell->n_children(); ++c)
+        for_boundary_cells(cell->child(c), function);
+      if (cell->is_active() && cell->is_locally_owned())
+        function(cell);
+    }
+
     /** The unknowns that are held, and the residual there. */
     template <int dim>
     class HeldUnknowns
@@ -338,21 +350,23 @@ namespace PatchFEM
       void mark(const dealii::DoFHandler<dim> &dof_handler)
       {
         std::vector<dealii::types::global_dof_index> indices;
-        for (const auto &cell : dof_handler.active_cell_iterators())
-          if (cell->is_locally_owned() && cell->at_boundary())
-            for (const unsigned int f : cell->face_indices())
-            {
-              const auto part = cell->face(f)->at_boundary() ? held.find(cell->face(f)->boundary_id()) : held.end();
-              if (part == held.end())
-                continue;
-              const double                      mark = std::distance(part, held.end());
-              const dealii::FiniteElement<dim> &fe   = cell->get_fe();
-              indices.resize(fe.n_dofs_per_cell());
-              cell->get_dof_indices(indices);
-              for (unsigned int i = 0; i < indices.size(); ++i)
-                if (fe.has_support_on_face(i, f) && part->second[fe.system_to_component_index(i).first])
-                  marks(indices[i]) = std::max<double>(marks(indices[i]), mark);
-            }
+        const auto                                   mark_cell = [&](const auto &cell) {
+          for (const unsigned int f : cell->face_indices())
+          {
+            const auto part = cell->face(f)->at_boundary() ? held.find(cell->face(f)->boundary_id()) : held.end();
+            if (part == held.end())
+              continue;
+            const double                      mark = std::distance(part, held.end());
+            const dealii::FiniteElement<dim> &fe   = cell->get_fe();
+            indices.resize(fe.n_dofs_per_cell());
+            cell->get_dof_indices(indices);
+            for (unsigned int i = 0; i < indices.size(); ++i)
+              if (fe.has_support_on_face(i, f) && part->second[fe.system_to_component_index(i).first])
+                marks(indices[i]) = std::max<double>(marks(indices[i]), mark);
+          }
+        };
+        for (const auto &cell : dof_handler.cell_iterators_on_level(0))
+          for_boundary_cells(cell, mark_cell);
         marks.compress(dealii::VectorOperation::max);
         marks.update_ghost_values();
       }

@@ -138,14 +138,14 @@ namespace PatchFEM
     }
   };
 
-  /** A load f, the parameters, and its first moments f_c x_d, [component][dim]. */
+  /** A load f, the parameters, its first moments f_c x_d, [component][dim], and |f| and |f| |x|, which do not cancel. */
   template <int dim, int n_comp>
   struct LoadMoments
   {
     static constexpr int dimension    = dim;
     static constexpr int n_components = n_comp;
     static constexpr int n_parameters = n_comp;
-    static constexpr int n_values     = n_comp * (1 + dim);
+    static constexpr int n_values     = n_comp * (1 + dim) + 2;
 
     template <typename Number>
     static PATCHFEM_INLINE void
@@ -157,6 +157,8 @@ namespace PatchFEM
         for (int d = 0; d < dim; ++d)
           values[n_comp + c * dim + d] = parameters[c] * u.position[d];
       }
+      values[n_values - 2] = safe_norm<n_comp>(parameters);
+      values[n_values - 1] = values[n_values - 2] * safe_norm<dim>(u.position.entries);
     }
   };
 } // namespace PatchFEM
