@@ -3,6 +3,7 @@
 
 #include <patchfem/app/evaluate_results.h>
 #include <patchfem/app/field_evaluation.h>
+#include <patchfem/app/near_null_space.h>
 #include <patchfem/app/solution_values.h>
 
 #include <deal.II/base/quadrature_lib.h>
@@ -112,8 +113,22 @@ namespace PatchFEM
           body = body_resultant();
         auto by_faces =
             face_resultants<dim>(tables, physics.natural_conditions().ids(), equation.face_terms, problem.solution);
+        Resultant      inertia(n_comp, dim);
+        SolutionVector inertia_density;
+        if (problem.null_space && !problem.null_space->out_of_balance.empty())
+        {
+          const auto subtract = [](const std::vector<double> &values, std::vector<double> &from) {
+            std::transform(from.begin(), from.end(), values.begin(), from.begin(), std::minus<>());
+          };
+          for (const auto &part : problem.null_space->out_of_balance)
+          {
+            subtract(part.force, inertia.force);
+            subtract(part.moment, inertia.moment);
+          }
+          inertia_density = find_inertia_density(problem.discretisation, *problem.null_space);
+        }
         auto held = reactions(*problem.discretisation.dof_handler, tables, problem.continuity, problem.essential.held(),
-                              equation, problem.solution);
+                              equation, problem.solution, inertia_density);
         loads += body;
         holding += absorbed;
         for (auto &[id, faces] : by_faces)
@@ -123,7 +138,9 @@ namespace PatchFEM
         }
         for (auto &item : held)
           holding += item.second;
-        const std::pair<double, double> imbalance = share_imbalance(loads, holding, held);
+        Resultant all_loads = loads;
+        all_loads += inertia;
+        const std::pair<double, double> imbalance = share_imbalance(all_loads, holding, held);
 
         add_by_boundary(by_faces, held);
         if (equation.body_load)
@@ -132,8 +149,8 @@ namespace PatchFEM
           add({"absorbed"}, absorbed);
         add({"total_loads"}, loads);
         add({"total_reactions"}, holding);
-        if (!problem.discretisation.free_modes.empty())
-          return; // inertia holds the rest
+        if (inertia.is_there())
+          add({n_comp == 1 ? "sink" : "inertia"}, inertia);
         add({"imbalance"}, n_comp == 1 ? "flow" : "force", imbalance.first);
         if (n_comp > 1 && !problem.essential.has_periodicity())
           add({"imbalance"}, "moment", imbalance.second);

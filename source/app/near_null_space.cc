@@ -146,8 +146,15 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void describe_imbalance(const Discretisation<dim> &discretisation, NullSpaceReport &report)
+  void describe_imbalance(const Discretisation<dim> &discretisation, std::optional<NullSpaceReport> &found)
   {
+    if (discretisation.free_modes.empty())
+      return;
+    if (!found)
+      found.emplace();
+    NullSpaceReport &report = *found;
+    report.removed_load     = dealii::Utilities::MPI::broadcast(discretisation.communicator, report.removed_load);
+    report.amounts          = dealii::Utilities::MPI::broadcast(discretisation.communicator, report.amounts);
     if (report.removed_load < 1e-10) // it is rounding
       return;
     auto &parts = report.out_of_balance;
@@ -175,6 +182,21 @@ namespace PatchFEM
         for (double &value : *values)
           value = std::abs(value) > 1e-12 * largest ? value : 0.;
       }
+  }
+
+  template <int dim>
+  SolutionVector find_inertia_density(const Discretisation<dim> &discretisation, const NullSpaceReport &report)
+  {
+    std::vector<SolutionVector> fields = mode_fields(discretisation);
+    SolutionVector              result;
+    result.reinit(fields[0]);
+    for (unsigned int m = 0; m < fields.size(); ++m)
+    {
+      fields[m].zero_out_ghost_values();
+      result.add(-report.amounts[m], fields[m]);
+    }
+    result.update_ghost_values();
+    return result;
   }
 
   template <int dim>
@@ -227,10 +249,11 @@ namespace PatchFEM
     solution.update_ghost_values();
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                                                  \
-  template std::vector<double> near_null_space(const Discretisation<dim> &, const Physics<dim> &); \
-  template void                find_inertia(Discretisation<dim> &);                                \
-  template void                describe_imbalance(const Discretisation<dim> &, NullSpaceReport &); \
+#define PATCHFEM_INSTANTIATE(dim)                                                                                 \
+  template std::vector<double> near_null_space(const Discretisation<dim> &, const Physics<dim> &);                \
+  template void                find_inertia(Discretisation<dim> &);                                               \
+  template void                describe_imbalance(const Discretisation<dim> &, std::optional<NullSpaceReport> &); \
+  template SolutionVector      find_inertia_density(const Discretisation<dim> &, const NullSpaceReport &);        \
   template void                remove_free_modes(const Discretisation<dim> &, SolutionVector &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);

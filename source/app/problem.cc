@@ -462,8 +462,7 @@ namespace PatchFEM
           PathReport result   = way.solve(discretisation, physics, x);
           result.seconds.mesh = shared.mesh;
           result.seconds.dofs = shared.dofs;
-          if (result.null_space)
-            describe_imbalance(discretisation, *result.null_space);
+          describe_imbalance(discretisation, result.null_space);
           remove_free_modes(discretisation, x);
           const bool finite = std::all_of(x.begin(), x.end(), [](const double v) { return std::isfinite(v); });
           require(Utilities::MPI::min(int(finite), communicator) == 1, name,
@@ -473,9 +472,9 @@ namespace PatchFEM
         };
         cycle.path                 = solve_by(path, "The solution", solution);
         cycle.path.seconds.results = timed(communicator, progress, "results", [&] {
-          cycle.results = evaluate_results<dim>(
-              {discretisation, physics, essential, continuity, summary, solution, parameters.solver.tolerance},
-              requested, std::move(cycle.path.solved));
+          cycle.results = evaluate_results<dim>({discretisation, physics, essential, continuity, summary, solution,
+                                                 cycle.path.null_space, parameters.solver.tolerance},
+                                                requested, std::move(cycle.path.solved));
         });
         if (baseline.solve)
         {

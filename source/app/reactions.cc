@@ -121,8 +121,8 @@ namespace PatchFEM
                           of_law = std::vector<double>(equation.law.n_values), flux = std::vector<double>(n_comp * dim),
                           source = std::vector<double>(n_comp), load = std::vector<double>(n_comp);
 
-      /** Adds the integrals over the volume of a cell. @p u and @p r are [shape][component]. */
-      void add_volume(const CellTable &batch, const int cell, const double *u, double *r)
+      /** Adds the integrals over the volume of a cell. @p u, @p inertia, which may be null, and @p r are [shape][component]. */
+      void add_volume(const CellTable &batch, const int cell, const double *u, const double *inertia, double *r)
       {
         const ReferenceElement &reference = batch.reference;
         const int               n_shape = reference.n_shape, n_q = reference.n_quadrature;
@@ -166,8 +166,11 @@ namespace PatchFEM
           for (int d = 0; d < dim; ++d)
             x[d] = points[q * dim + d];
           equation.coefficients(x, batch.material_ids[cell], parameters.data());
+          std::fill(load.begin(), load.end(), 0.);
           if (equation.body_load)
             equation.body_load(x, batch.material_ids[cell], load.data());
+          for (unsigned int i = 0; inertia != nullptr && i < n_shape * n_comp; ++i)
+            load[i % n_comp] += reference.shape_values[q * n_shape + i / n_comp] * inertia[i];
           equation.law.evaluate({&values[q * n_comp], &grad_u[q * n_comp * dim], mean.data(), parameters.data()},
                                 of_law.data());
           equation.law.weak_flux(of_law.data(), flux.data(), source.data());
@@ -379,7 +382,8 @@ namespace PatchFEM
                                             const dealii::AffineConstraints<double>            &continuity,
                                             const std::map<boundary_id, dealii::ComponentMask> &held,
                                             const PointwiseEquation<dim>                       &equation,
-                                            const SolutionVector                               &u)
+                                            const SolutionVector                               &u,
+                                            const SolutionVector                               &inertia)
   {
     if (held.empty())
       return {};
@@ -392,7 +396,7 @@ namespace PatchFEM
         faces_of[{face.batch, face.cell}].push_back(f);
 
     const int           n_comp = tables.n_components;
-    std::vector<double> u_cell, r_cell;
+    std::vector<double> u_cell, inertia_cell, r_cell;
     for (std::size_t b = 0; b < tables.batches.size(); ++b)
       for (int cell = 0; cell < n_own_cells(tables, b); ++cell)
       {
@@ -400,11 +404,16 @@ namespace PatchFEM
         if (!unknowns.is_touched(batch, cell))
           continue;
         const int *nodes = &batch.nodes[std::size_t(cell) * batch.reference.n_shape];
-        u_cell.resize(batch.reference.n_shape * n_comp);
+        const auto read  = [&](const SolutionVector &from, std::vector<double> &values) {
+          values.resize(batch.reference.n_shape * n_comp);
+          for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = from(tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp));
+        };
+        read(u, u_cell);
+        if (inertia.size() > 0)
+          read(inertia, inertia_cell);
         r_cell.assign(u_cell.size(), 0.);
-        for (std::size_t i = 0; i < u_cell.size(); ++i)
-          u_cell[i] = u(tables.dof_index(std::size_t(nodes[i / n_comp]) * n_comp + i % n_comp));
-        cells.add_volume(batch, cell, u_cell.data(), r_cell.data());
+        cells.add_volume(batch, cell, u_cell.data(), inertia.size() > 0 ? inertia_cell.data() : nullptr, r_cell.data());
         if (const auto found = faces_of.find({b, cell}); found != faces_of.end())
           for (const std::size_t f : found->second)
             cells.add_face(f, faces.offsets[f], faces, u_cell.data(), r_cell.data());
@@ -456,12 +465,13 @@ namespace PatchFEM
     return result;
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                                                                    \
-  template struct PointwiseEquation<dim>;                                                                            \
-  template std::map<boundary_id, Reaction> reactions(                                                                \
-      const dealii::DoFHandler<dim> &, const ElementTables &, const dealii::AffineConstraints<double> &,             \
-      const std::map<boundary_id, dealii::ComponentMask> &, const PointwiseEquation<dim> &, const SolutionVector &); \
-  template std::map<boundary_id, FaceResultants> face_resultants<dim>(                                               \
+#define PATCHFEM_INSTANTIATE(dim)                                                                                   \
+  template struct PointwiseEquation<dim>;                                                                           \
+  template std::map<boundary_id, Reaction> reactions(                                                               \
+      const dealii::DoFHandler<dim> &, const ElementTables &, const dealii::AffineConstraints<double> &,            \
+      const std::map<boundary_id, dealii::ComponentMask> &, const PointwiseEquation<dim> &, const SolutionVector &, \
+      const SolutionVector &);                                                                                      \
+  template std::map<boundary_id, FaceResultants> face_resultants<dim>(                                              \
       const ElementTables &, const std::set<boundary_id> &, const FaceTerms &, const SolutionVector &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);

@@ -33,14 +33,16 @@ namespace PatchFEM
     const dealii::AffineConstraints<double> &continuity; ///< constraints that are no supports, closed
     const MeshSummary                       &mesh;
     const SolutionVector                    &solution;
-    double                                   tolerance; ///< of its residual, relative to the loads
+    const std::optional<NullSpaceReport>    &null_space; ///< of a singular system, with what was out of balance
+    double                                   tolerance;  ///< of its residual, relative to the loads
   };
 
   /**
    * All numbers of a solution but its errors. Extremes are at the points of pictures, and those of the whole body are
    * found on the back end of @p solved; without one, as of a reference, on the host. The sums of loads and reactions
-   * differ by what the tolerance leaves, which is reported as `imbalance` and shared among the reactions. There is none where
-   * a null space was projected, and none of moments where boundaries are periodic. Collective.
+   * differ by what the tolerance leaves, which is reported as `imbalance` and shared among the reactions; of moments there is
+   * none where boundaries are periodic. Loads that a null space leaves out of balance are held by a `sink`, or by
+   * `inertia`. Collective.
    */
   template <int dim>
   Results evaluate_results(const SolvedProblem<dim>    &problem,

@@ -46,9 +46,16 @@ namespace PatchFEM
   template <int dim>
   void find_inertia(Discretisation<dim> &discretisation);
 
-  /** Fills `out_of_balance` of @p report from its amounts; parts whose load is in balance are left away. */
+  /**
+   * Fills `out_of_balance` of @p report from the amounts that the first rank has, where there are free modes; parts whose load
+   * is in balance are left away. Collective: ranks whose rows another one has get the report, too.
+   */
   template <int dim>
-  void describe_imbalance(const Discretisation<dim> &discretisation, NullSpaceReport &report);
+  void describe_imbalance(const Discretisation<dim> &discretisation, std::optional<NullSpaceReport> &report);
+
+  /** The forces per volume, by nodes and with ghosts, that hold what is out of balance, - sum_m c_m R_m with its amounts c. */
+  template <int dim>
+  SolutionVector find_inertia_density(const Discretisation<dim> &discretisation, const NullSpaceReport &report);
 
   /**
    * Subtracts the combination of the free modes of @p discretisation that makes @p solution orthogonal to them in L2:

@@ -139,6 +139,7 @@ namespace PatchFEM
    *                   go to their masters.
    * @param held The given components of each part.
    * @param u With constraints and ghosts up to date. All unknowns that are relevant to a rank are its ghosts.
+   * @param inertia Forces per volume, as nodal values like @p u, beside those of the equation; empty: none.
    * @return the sums of all ranks, for each part in @p held. Collective.
    */
   template <int dim>
@@ -148,7 +149,8 @@ namespace PatchFEM
             const dealii::AffineConstraints<double>                           &continuity,
             const std::map<dealii::types::boundary_id, dealii::ComponentMask> &held,
             const PointwiseEquation<dim>                                      &equation,
-            const dealii::LinearAlgebra::distributed::Vector<double>          &u);
+            const dealii::LinearAlgebra::distributed::Vector<double>          &u,
+            const dealii::LinearAlgebra::distributed::Vector<double>          &inertia = {});
 
   /** Loads on a part of the boundary by the terms of a weak form. */
   struct FaceResultants
