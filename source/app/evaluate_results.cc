@@ -133,6 +133,11 @@ namespace PatchFEM
         holding += absorbed;
         for (auto &[id, faces] : by_faces)
         {
+          if (n_comp == 1 && faces.spring.magnitudes[0] > 0.) // the flow through a film, g - alpha u
+          {
+            faces.spring += faces.load;
+            faces.load = Resultant(n_comp, dim);
+          }
           loads += faces.load;
           holding += faces.spring;
         }
@@ -224,7 +229,7 @@ namespace PatchFEM
         for (auto &[id, reaction] : held)
           by_boundary[id] = reaction;
         for (auto &[id, faces] : by_faces)
-          if (faces.spring.is_there())
+          if (faces.spring.magnitudes[0] > 0.)
             by_boundary.emplace(id, Resultant(n_comp, dim)).first->second += faces.spring;
         for (auto &[id, reaction] : by_boundary)
           add({"reactions", problem.mesh.boundaries.text(id)}, reaction);
