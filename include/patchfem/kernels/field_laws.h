@@ -19,6 +19,11 @@ namespace PatchFEM
   {
     Number largest = 0, sum = 0;
     for (int i = 0; i < n; ++i)
+      sum += v[i] * v[i];
+    if (sum > Number(1e-30) && sum < Number(1e30)) // mostly, and without divisions
+      return std::sqrt(sum);
+    sum = 0;
+    for (int i = 0; i < n; ++i)
       largest = std::fabs(v[i]) > largest ? std::fabs(v[i]) : largest;
     if (!(largest > 0))
       return largest;
