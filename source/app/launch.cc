@@ -152,6 +152,14 @@ namespace PatchFEM::internal
         "The option --ranks needs mpirun, which is not in PATH; install Open MPI's programs, or run one process.");
   }
 
+  void let_mpi_begin_alone()
+  {
+    if (is_launched())
+      return;
+    set_default("OMPI_MCA_ess_singleton_isolated", "1");
+    set_default("OMPI_MCA_pml", "ob1");
+  }
+
   void let_waiters_sleep(char **argv)
   {
     set_default("OMPI_MCA_mpi_yield_when_idle", "1");
