@@ -388,9 +388,9 @@ namespace PatchFEM
         const std::vector<double> own   = to_double(x);
         const double             *other = solution.begin();
         for (std::size_t i = 0; i < own.size(); ++i)
-          result.max_difference = std::max(result.max_difference, std::abs(own[i] - other[i]));
+          result.difference.largest = std::max(result.difference.largest, std::abs(own[i] - other[i]));
         const double largest       = solution.linfty_norm();
-        result.relative_difference = largest > 0. ? result.max_difference / largest : result.max_difference;
+        result.difference.relative = largest > 0. ? result.difference.largest / largest : result.difference.largest;
       }
 
       void export_system()

@@ -46,15 +46,40 @@ namespace PatchFEM
 
     /** Reads the parameters of @p command_line. @return the files that they are in */
     std::vector<std::string>
-    read(const CommandLine &command_line, Application &application, dealii::ParameterHandler &prm)
+    read(const CommandLine &command_line, const Application &application, dealii::ParameterHandler &prm)
     {
-      declare_parameters(application, prm);
       std::vector<std::string> files = read_parameters(command_line, prm);
       const std::string        named = prm.get("Application");
       require(named.empty() || named == application.name(), "The parameter file ",
               printable(command_line.parameter_file, 400), " is for the application ", quote(named), ", and this is ",
               application.name(), "; run it by ./patchfem run, or correct its entry Application.");
       return files;
+    }
+
+    /** Gives @p application the variants of @p command_line, and its parameters back. @return their names */
+    std::string add_variants(const CommandLine              &command_line,
+                             Application                    &application,
+                             dealii::ParameterHandler       &prm,
+                             const dealii::ParameterHandler &declared)
+    {
+      if (command_line.variants_file.empty())
+        return "";
+      std::string names;
+      for (const Variant &variant : read_variants(command_line.variants_file))
+        try
+        {
+          const Settings        before = set_entries(variant.settings, prm, "The variant");
+          const ParametersInUse in_use = application.add_variant(variant.name, prm);
+          refuse_without_effect(changed_entries(prm, declared, in_use.conditions), variant.settings);
+          set_entries(before, prm, "The file");
+          names += (names.empty() ? "" : ", ") + printable(variant.name);
+        }
+        catch (const Error &error)
+        {
+          throw Error(variant.place, ": ", error.what());
+        }
+      application.parse_parameters(prm);
+      return names;
     }
 
     std::string directory_of(const CommandLine &command_line)
@@ -64,7 +89,8 @@ namespace PatchFEM
     }
 
     /** Processes that @p command_line asks for; those that `auto` stands for are said. Mistakes in the file are for the run to say. */
-    unsigned int n_ranks_asked(const CommandLine &command_line, Application &application)
+    unsigned int
+    n_ranks_asked(const CommandLine &command_line, Application &application, const dealii::ParameterHandler &declared)
     {
       if (command_line.ranks != "auto")
         return command_line.ranks.empty() ? 1 : std::stoi(command_line.ranks);
@@ -72,8 +98,10 @@ namespace PatchFEM
       try
       {
         dealii::ParameterHandler prm;
+        declare_parameters(application, prm);
         read(command_line, application, prm);
         application.parse_parameters(prm);
+        add_variants(command_line, application, prm, declared);
         n_cells = application.n_cells_on_ranks(directory_of(command_line));
       }
       catch (const std::exception &)
@@ -141,7 +169,10 @@ namespace PatchFEM
       return std::cout.flush().good() ? 0 : 1;
     }
 
-    void run(const CommandLine &command_line, Application &application, const MPI_Comm communicator)
+    void run(const CommandLine              &command_line,
+             Application                    &application,
+             const dealii::ParameterHandler &declared,
+             const MPI_Comm                  communicator)
     {
       const bool                  first_rank = dealii::Utilities::MPI::this_mpi_process(communicator) == 0;
       const std::filesystem::path file       = command_line.parameter_file;
@@ -152,17 +183,20 @@ namespace PatchFEM
       {
         refuse_different_ranks(*MPICommunicator::of(communicator), application.name() + " of PatchFEM " + commit(),
                                text_of_parameters(command_line));
-        dealii::ParameterHandler prm, declared;
-        declare_parameters(application, declared);
+        dealii::ParameterHandler prm;
+        declare_parameters(application, prm);
         std::vector<std::string>        files   = read(command_line, application, prm);
         const ParametersInUse           in_use  = application.parse_parameters(prm);
         const std::vector<ChangedEntry> changed = changed_entries(prm, declared, in_use.conditions);
-        in_use.output.folder                    = folder.name();
-        refuse_without_effect(changed, command_line);
+        refuse_without_effect(changed, command_line.settings);
+        const std::string variants = add_variants(command_line, application, prm, declared);
+        in_use.output.folder       = folder.name();
 
         const std::filesystem::path directory = directory_of(command_line);
         if (!in_use.input_file.empty())
           files.push_back((directory / in_use.input_file).string());
+        if (!variants.empty())
+          files.push_back(command_line.variants_file);
         for (const std::string &input : files)
           folder.check_input(input);
         folder.check_export(in_use.export_name);
@@ -177,6 +211,8 @@ namespace PatchFEM
             std::cout << "  " << item.entry << " = " << printable(item.value, 400)
                       << (item.needs.empty() ? "" : " (without effect, as it is for " + item.needs + ")") << "\n";
           std::cout << "  (all others have their defaults; see " << folder.path("parameters.prm") << ")" << std::endl;
+          if (!variants.empty())
+            std::cout << "  Variants: " << variants << std::endl;
         }
         application.run(directory.string(), report, communicator);
         report.finish();
@@ -210,11 +246,12 @@ namespace PatchFEM
     }
 
     /** Starts the ranks that are asked for, if no launcher has done so. @return whether the command line could be read */
-    bool launch(const int argc, char **argv, Application &application)
+    bool launch(const int argc, char **argv, Application &application, const dealii::ParameterHandler &declared)
     {
       try
       {
-        const unsigned int n_ranks = internal::is_launched() ? 1 : n_ranks_asked(CommandLine(argc, argv), application);
+        const unsigned int n_ranks =
+            internal::is_launched() ? 1 : n_ranks_asked(CommandLine(argc, argv), application, declared);
         if (n_ranks > 1)
           internal::launch_ranks(n_ranks, argv);
         return true;
@@ -227,14 +264,22 @@ namespace PatchFEM
     }
   } // namespace
 
+  ParametersInUse Application::add_variant(const std::string &, dealii::ParameterHandler &)
+  {
+    throw Error("The option --variants is for programs with finite elements, which ", name(), " is not.");
+  }
+
   int application_main(int argc, char **argv, Application &application)
   {
     prepare_process(application.name());
     if (const std::optional<int> code = answer(argv, argv + argc, application))
       return *code;
     internal::let_waiters_sleep(argv);
-    if (!launch(argc, argv, application))
+    dealii::ParameterHandler declared; // while the application has its defaults
+    declare_parameters(application, declared);
+    if (!launch(argc, argv, application, declared))
       return 1;
+    internal::let_mpi_begin_alone();
     if (!has_memory_to_begin())
     {
       std::cerr << application.name()
@@ -260,7 +305,7 @@ namespace PatchFEM
       const CommandLine command_line(argc, argv);
       require(command_line.ranks.empty() || command_line.ranks == "auto" || !internal::is_launched(),
               "The option --ranks starts processes of MPI, and a launcher has started this one; use one of them.");
-      run(command_line, application, communicator);
+      run(command_line, application, declared, communicator);
       return 0;
     }
     catch (const std::exception &)

@@ -78,9 +78,8 @@ namespace PatchFEM
     return result;
   }
 
-  void refuse_without_effect(const std::vector<ChangedEntry> &changed, const CommandLine &command_line)
+  void refuse_without_effect(const std::vector<ChangedEntry> &changed, const Settings &settings)
   {
-    const auto &settings = command_line.settings;
     for (const ChangedEntry &item : changed)
       require(item.needs.empty() ||
                   (!settings.empty() && std::none_of(settings.begin(), settings.end(),

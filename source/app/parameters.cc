@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 
 namespace PatchFEM
@@ -307,14 +308,16 @@ namespace PatchFEM
   {
     for (int i = 1; i < argc; ++i)
     {
-      const std::string argument = argv[i];
-      if (argument == "--set" || argument == "--output" || argument == "--ranks")
+      const std::string                          argument = argv[i];
+      const std::map<std::string, std::string *> values   = {
+            {"--set", nullptr}, {"--output", &output_folder}, {"--ranks", &ranks}, {"--variants", &variants_file}};
+      if (const auto option = values.find(argument); option != values.end())
       {
         require(i + 1 < argc, "The option ", argument, " wants a value after it.");
         const std::string value = argv[++i];
-        if (argument != "--set")
+        if (option->second != nullptr)
         {
-          (argument == "--output" ? output_folder : ranks) = value;
+          *option->second = value;
           continue;
         }
         const std::size_t equals = value.find('=');
@@ -326,8 +329,10 @@ namespace PatchFEM
       else if (argument == "--verbose")
         verbose = true;
       else if (!argument.empty() && argument[0] == '-')
-        throw Error("The option ", quote(argument),
-                    " is not known; there are --set \"Section/Entry=value\", --output DIR, --ranks N and --verbose.");
+        throw Error(
+            "The option ", quote(argument),
+            " is not known; there are --set \"Section/Entry=value\", --output DIR, --variants FILE, --ranks N and "
+            "--verbose.");
       else
       {
         require(parameter_file.empty(), "Two parameter files were given, ", quote_file(parameter_file), " and ",
@@ -344,7 +349,8 @@ namespace PatchFEM
   std::string CommandLine::usage(const std::string &program)
   {
     return "Usage: " + program +
-           " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR] [--ranks N | auto] [--verbose]\n       " +
+           " FILE.prm [--set \"Section/Entry=value\"]... [--output DIR] [--variants FILE] [--ranks N | auto] "
+           "[--verbose]\n       " +
            program + " --help [SECTION]   lists all parameters, or those of a section such as Solver/AMG\n       " +
            program + " --version\n";
   }
@@ -441,6 +447,8 @@ namespace PatchFEM
     }
     for (const auto &[entry, value] : command_line.settings)
       text += '\0' + entry + '=' + value;
+    std::ifstream variants(command_line.variants_file);
+    text.append(std::istreambuf_iterator<char>(variants), {});
     return text + '\0' + command_line.output_folder;
   }
 
@@ -457,22 +465,29 @@ namespace PatchFEM
       throw Error(mistake_in_file(file, exception));
     }
 
-    for (const auto &setting : command_line.settings)
+    set_entries(command_line.settings, prm, "The option --set");
+    return files;
+  }
+
+  Settings set_entries(const Settings &settings, ParameterHandler &prm, const std::string &who)
+  {
+    Settings before;
+    for (const auto &setting : settings)
     {
       std::vector<std::string> path = dealii::Utilities::split_string_list(setting.first, '/');
-      require(!path.empty(), "The option --set wants an entry's name in front of '='.");
+      require(!path.empty(), who, " wants an entry's name in front of '='.");
       const std::string entry = path.back();
       path.pop_back();
       for (const std::string &section : path)
         prm.enter_subsection(section);
       try
       {
+        before.emplace(before.begin(), setting.first, prm.get(entry));
         prm.set(entry, setting.second);
       }
       catch (const ParameterHandler::ExcEntryUndeclared &)
       {
-        throw Error("The option --set names ", printable(setting.first),
-                    ", which is not a parameter; --help lists all.");
+        throw Error(who, " names ", printable(setting.first), ", which is not a parameter; --help lists all.");
       }
       catch (const dealii::ExceptionBase &exception)
       {
@@ -482,13 +497,51 @@ namespace PatchFEM
         std::string       legal;
         if (begin != std::string::npos && text.back() == '>')
           legal = "; it must be " + text.substr(begin + before.size(), text.size() - begin - before.size() - 1);
-        throw Error("The option --set gives ", printable(setting.first), " the value ", quote(setting.second),
+        throw Error(who, " gives ", printable(setting.first), " the value ", quote(setting.second),
                     ", which is not legal there", legal, ".");
       }
       for (std::size_t i = 0; i < path.size(); ++i)
         prm.leave_subsection();
     }
-    return files;
+    return before;
+  }
+
+  std::vector<Variant> read_variants(const std::string &file)
+  {
+    using dealii::Utilities::trim;
+    std::ifstream in(file);
+    require(in.good() && !std::filesystem::is_directory(file), "The file ", quote_file(file),
+            ", which --variants names, cannot be opened.");
+    static const std::regex may_vary("Backend|Precision|(Solver|Matrix|Assembly)/(?!Null space).*");
+    std::vector<Variant>    result;
+    std::string             line;
+    for (int number = 1; std::getline(in, line); ++number)
+    {
+      line = trim(line.substr(0, line.find('#')));
+      if (line.empty())
+        continue;
+      const std::size_t colon = std::min(line.find(':'), line.size());
+      Variant variant{trim(line.substr(0, colon)), "Line " + std::to_string(number) + " of " + quote_file(file), {}};
+      for (const std::string &item : dealii::Utilities::split_string_list(line.substr(colon).erase(0, 1), ';'))
+      {
+        const std::size_t equals = std::min(item.find('='), item.size());
+        const std::string entry  = trim(item.substr(0, equals));
+        require(equals < item.size(), variant.place, " has ", quote(item), " where 'Section/Entry = value' is wanted.");
+        require(std::regex_match(entry, may_vary), variant.place, " sets ", printable(entry),
+                ", which all variants share; they may set Backend, Precision and entries of Solver, Matrix and "
+                "Assembly, but for Solver/Null space.");
+        variant.settings.emplace_back(entry, trim(item.substr(equals + 1)));
+      }
+      require(!variant.name.empty() && !variant.settings.empty(), variant.place,
+              " is no variant; write 'NAME: Section/Entry = value; ...', not ", quote(line), ".");
+      for (const Variant &other : result)
+        require(other.name != variant.name, variant.place, " has the name ", quote(variant.name),
+                ", which another line has; each variant needs its own.");
+      result.push_back(variant);
+    }
+    require(!result.empty(), "The file ", quote_file(file),
+            ", which --variants names, has none; write lines 'NAME: Section/Entry = value; ...'.");
+    return result;
   }
 
   std::string find_output_folder(const CommandLine &command_line)

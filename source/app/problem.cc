@@ -13,6 +13,7 @@
 #include <patchfem/assembly/edge_constraints_dealii.h>
 #include <patchfem/assembly/extraction_dealii.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 
 #include <deal.II/base/quadrature_lib.h>
@@ -30,6 +31,7 @@
 #include <deal.II/numerics/vector_tools.h>
 
 #include <iostream>
+#include <utility>
 
 namespace PatchFEM
 {
@@ -58,13 +60,17 @@ namespace PatchFEM
 
     /**
      * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
-     * What is solved is a Physics; how, one or two LinearSystemPath.
+     * What is solved is a Physics; how, a LinearSystemPath, and others beside it.
      */
     template <int dim>
     class Problem
     {
     public:
+      using Variants = std::vector<std::pair<std::string, ProblemParameters>>;
+
+      /** @param variants Are to live as long as this, and so are the others. */
       Problem(const ProblemParameters &parameters,
+              const Variants          &variants,
               Physics<dim>            &physics,
               RunReport               &report,
               const MPI_Comm           communicator)
@@ -83,7 +89,16 @@ namespace PatchFEM
         if (!expressions.empty())
           exact_solution.emplace(expressions);
         discretisation.communicator = communicator;
-        path                        = make_path();
+        path                        = make_path(parameters);
+        for (const auto &variant : variants)
+          try
+          {
+            variant_paths.push_back({variant.first, make_path(variant.second)});
+          }
+          catch (const Error &error)
+          {
+            throw Error("The variant ", quote(variant.first), ": ", error.what());
+          }
         if (parameters.general.baseline != "none")
           baseline = make_reference_path<dim>(parameters.general.baseline, parameters, progress, communicator);
       }
@@ -150,8 +165,15 @@ namespace PatchFEM
       SolutionVector                      solution;
 
       LinearSystemPath<dim> path, baseline; ///< the latter may be empty
-      RunReport            &report;
-      PictureSeries         pictures;
+      struct VariantPath
+      {
+        std::string           name;
+        LinearSystemPath<dim> path;
+        bool                  prepared = false;
+      };
+      std::vector<VariantPath> variant_paths;
+      RunReport               &report;
+      PictureSeries            pictures;
 
       static void add_caution(CycleReport &result, const std::string &caution)
       {
@@ -176,7 +198,7 @@ namespace PatchFEM
                           quotes + first + quotes + (dim == 2 ? ": circle 0, 0'" : ": cylinder 0, 0, 0, 0, 0, 1'"));
       }
 
-      LinearSystemPath<dim> make_path()
+      LinearSystemPath<dim> make_path(const ProblemParameters &parameters)
       {
         const std::string &preconditioner = parameters.solver.preconditioner;
         if (parameters.general.backend == "trilinos")
@@ -455,36 +477,62 @@ namespace PatchFEM
         return errors;
       }
 
+      /** By @p way, whose solution has @p name in sentences; @p shared is what all ways have. */
+      PathReport
+      solve_by(const LinearSystemPath<dim> &way, const std::string &name, const StageSeconds &shared, SolutionVector &x)
+      {
+        PathReport result   = way.solve(discretisation, physics, x);
+        result.seconds.mesh = shared.mesh;
+        result.seconds.dofs = shared.dofs;
+        describe_imbalance(discretisation, result.null_space);
+        remove_free_modes(discretisation, x);
+        const bool finite = std::all_of(x.begin(), x.end(), [](const double v) { return std::isfinite(v); });
+        require(Utilities::MPI::min(int(finite), communicator) == 1, name,
+                " is not finite; choose other units for loads and coefficients.");
+        result.errors = compute_errors(x);
+        return result;
+      }
+
+      /** One that fails is a row that says why; of several ranks not all may know, and the run ends. */
+      VariantReport solve_variant(VariantPath &variant, const StageSeconds &shared, const SolutionVector &reference)
+      {
+        VariantReport result{variant.name, {}, {}, ""};
+        progress.stage("variant " + variant.name);
+        try
+        {
+          if (!std::exchange(variant.prepared, true))
+            variant.path.prepare();
+          SolutionVector x;
+          result.path = solve_by(variant.path, "The solution", shared, x);
+          result.path.solved.reset();
+          result.difference = Difference(x, reference);
+        }
+        catch (const Error &error)
+        {
+          result.error = error.what();
+          if (Utilities::MPI::n_mpi_processes(communicator) > 1)
+            throw Error("The variant ", quote(variant.name), ": ", error.what());
+        }
+        return result;
+      }
+
       void solve(CycleReport &cycle)
       {
-        const StageSeconds shared = cycle.path.seconds;
-        const auto solve_by       = [&](const LinearSystemPath<dim> &way, const std::string &name, SolutionVector &x) {
-          PathReport result   = way.solve(discretisation, physics, x);
-          result.seconds.mesh = shared.mesh;
-          result.seconds.dofs = shared.dofs;
-          describe_imbalance(discretisation, result.null_space);
-          remove_free_modes(discretisation, x);
-          const bool finite = std::all_of(x.begin(), x.end(), [](const double v) { return std::isfinite(v); });
-          require(Utilities::MPI::min(int(finite), communicator) == 1, name,
-                        " is not finite; choose other units for loads and coefficients.");
-          result.errors = compute_errors(x);
-          return result;
-        };
-        cycle.path                 = solve_by(path, "The solution", solution);
+        const StageSeconds shared  = cycle.path.seconds;
+        cycle.path                 = solve_by(path, "The solution", shared, solution);
         cycle.path.seconds.results = timed(communicator, progress, "results", [&] {
           cycle.results = evaluate_results<dim>({discretisation, physics, essential, continuity, summary, solution,
                                                  cycle.path.null_space, parameters.solver.tolerance},
                                                 requested, std::move(cycle.path.solved));
         });
+        SolutionVector other;
         if (baseline.solve)
         {
-          SolutionVector other;
-          cycle.baseline       = solve_by(baseline, "The baseline's solution", other);
-          const double largest = other.linfty_norm();
-          other -= solution;
-          cycle.max_difference      = other.linfty_norm();
-          cycle.relative_difference = largest > 0. ? cycle.max_difference / largest : cycle.max_difference;
+          cycle.baseline   = solve_by(baseline, "The baseline's solution", shared, other);
+          cycle.difference = Difference(solution, other);
         }
+        for (VariantPath &variant : variant_paths)
+          cycle.variants.push_back(solve_variant(variant, shared, baseline.solve ? other : solution));
       }
 
       void write_output(const unsigned int cycle, const PathReport &path_report)
@@ -534,6 +582,7 @@ namespace PatchFEM
 
   void FiniteElementApplication::declare_parameters(ParameterHandler &prm)
   {
+    variants.clear();
     // In the order in which a user asks: the domain, what acts on it, how fine, what comes out, and how it is solved.
     parameters.general.declare_parameters(prm);
     parameters.mesh.declare_parameters(prm);
@@ -546,12 +595,14 @@ namespace PatchFEM
   {
     parameters.mesh.directory                = directory;
     const RefinementParameters &refinement   = parameters.refinement;
-    const AssemblyParameters   &assembly     = parameters.assembly;
-    const bool                  own_back_end = parameters.general.backend != "trilinos";
-    const bool                  one_process =
+    const auto                  is_for_ranks = [](const ProblemParameters &p) {
+      return p.general.backend == "trilinos" || p.assembly.format == "auto" ||
+             format_row(p.assembly.format).is(FormatRow::assembled);
+    };
+    const bool one_process =
         parameters.general.baseline == "umfpack" || !parameters.general.export_system.empty() ||
-        parameters.output.aggregates ||
-        (own_back_end && assembly.format != "auto" && !format_row(assembly.format).is(FormatRow::assembled));
+        parameters.output.aggregates || !is_for_ranks(parameters) ||
+        !std::all_of(variants.begin(), variants.end(), [&](const auto &item) { return is_for_ranks(item.second); });
     if (one_process)
       return 0.;
     return internal::estimate_n_cells(parameters.mesh, parameters.general.dimension,
@@ -564,12 +615,24 @@ namespace PatchFEM
     return {parameters.output, problem_conditions(parameters), parameters.general.export_system, parameters.mesh.file};
   }
 
+  ParametersInUse FiniteElementApplication::add_variant(const std::string &name, ParameterHandler &prm)
+  {
+    const ParametersInUse result = parse_parameters(prm);
+    // Files are those of the run itself.
+    ProblemParameters variant = parameters;
+    variant.general.export_system.clear();
+    variant.output.pictures   = "none";
+    variant.output.aggregates = false;
+    variants.emplace_back(name, variant);
+    return result;
+  }
+
   void FiniteElementApplication::run(const std::string &directory, RunReport &report, const MPI_Comm communicator)
   {
     parameters.mesh.directory = directory;
     if (parameters.general.dimension == 2)
-      Problem<2>(parameters, *make_physics_2d(), report, communicator).run();
+      Problem<2>(parameters, variants, *make_physics_2d(), report, communicator).run();
     else
-      Problem<3>(parameters, *make_physics_3d(), report, communicator).run();
+      Problem<3>(parameters, variants, *make_physics_3d(), report, communicator).run();
   }
 } // namespace PatchFEM

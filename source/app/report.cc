@@ -144,6 +144,14 @@ namespace PatchFEM
       return result;
     }
 
+    /** Adds @p difference to @p path. */
+    json with_difference(json path, const Difference &difference)
+    {
+      path["max_difference"]      = difference.largest;
+      path["relative_difference"] = difference.relative;
+      return path;
+    }
+
     json cycle_to_json(const CycleReport &cycle, const Results *const before)
     {
       json entry          = path_to_json(cycle, cycle.path);
@@ -152,10 +160,14 @@ namespace PatchFEM
       entry["baseline"]   = json();
       entry["projection"] = cycle.projection;
       if (cycle.baseline)
+        entry["baseline"] = with_difference(path_to_json(cycle, *cycle.baseline), cycle.difference);
+      entry["variants"] = json::object();
+      for (const VariantReport &variant : cycle.variants)
       {
-        entry["baseline"]                        = path_to_json(cycle, *cycle.baseline);
-        entry["baseline"]["max_difference"]      = cycle.max_difference;
-        entry["baseline"]["relative_difference"] = cycle.relative_difference;
+        json &item = entry["variants"][variant.name];
+        if (variant.error.empty())
+          item = with_difference(path_to_json(cycle, variant.path), variant.difference);
+        item["error"] = text_or_null(variant.error);
       }
       return entry;
     }
@@ -335,7 +347,39 @@ namespace PatchFEM
         std::cout << format("Iterations %d and %d, relative residuals %.2e and %.2e, largest difference of the "
                             "solutions %.2e, relative to the largest value %.2e\n") %
                          cycle.path.n_iterations % cycle.baseline->n_iterations % cycle.path.relative_residual %
-                         cycle.baseline->relative_residual % cycle.max_difference % cycle.relative_difference;
+                         cycle.baseline->relative_residual % cycle.difference.largest % cycle.difference.relative;
+    }
+
+    /** Beside each other, the run itself first. */
+    void print_variants(const CycleReport &cycle, const std::size_t number)
+    {
+      dealii::TableHandler table;
+      const auto           add = [&](const std::string &name, const PathReport &path, const std::string &difference) {
+        const auto seconds = [](const std::optional<double> &value) {
+          return value ? str(format("%.2e") % *value) : "-";
+        };
+        table.add_value("variant", name);
+        table.add_value("back end", path.backend);
+        table.add_value("preconditioner", path.preconditioner);
+        table.add_value("precision", path.precision);
+        table.add_value("format", path.format);
+        table.add_value("iterations", path.n_iterations);
+        table.add_value("assembly [s]", seconds(path.seconds.assembly));
+        table.add_value("preconditioner [s]", seconds(path.seconds.preconditioner));
+        table.add_value("solve [s]", seconds(path.seconds.solve));
+        table.add_value("difference", difference);
+      };
+      add("(the file)", cycle.path, cycle.baseline ? str(format("%.2e") % cycle.difference.relative) : "-");
+      for (const VariantReport &variant : cycle.variants)
+        if (variant.error.empty())
+          add(variant.name, variant.path, str(format("%.2e") % variant.difference.relative));
+      std::cout << format("Variants of cycle %d; differences of solutions are from that of %s, relative to its largest "
+                          "value:\n") %
+                       number % (cycle.baseline ? "the baseline" : "the file");
+      print(table);
+      for (const VariantReport &variant : cycle.variants)
+        if (!variant.error.empty())
+          std::cout << "Variant " << variant.name << " failed: " << variant.error << '\n';
     }
   } // namespace
 
@@ -496,5 +540,7 @@ namespace PatchFEM
     }
     print(table);
     print_timing(cycles[last], last, verbose);
+    if (!cycles[last].variants.empty())
+      print_variants(cycles[last], last);
   }
 } // namespace PatchFEM

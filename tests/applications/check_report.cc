@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Usage: check_report REPORT.json [order_L2 order_H1 | - -] [max_difference] [KEY=VALUE]...
+// Usage: check_report REPORT.json [--variant NAME] [order_L2 order_H1 | - -] [max_difference] [KEY=VALUE]...
+// With --variant, all is about that variant of the run and about the baseline that it shares.
 // Reads the report of a run as its readers do: every key must be there, stages must add up and systems be solved;
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
@@ -11,13 +12,14 @@
 // min_L2=E is the least error. level:PATH=V compares what it says of a level of multigrid, such as level:0/strength=pattern. value:PATH=V~E compares a number of the last cycle's results, such as value:reactions/0/flow=-2~1e-9, with the relative tolerance E, which is absolute where V is 0. stopped_at_rounding=true|false is said of the last cycle's solution, baseline_stopped_at_rounding
 // of its baseline's, and max_backward_error=E bounds the normwise backward errors of both; max_residual=E bounds the relative
 // residual of every solve that was not stopped at rounding. max_relative_difference=E bounds, for every cycle, the largest difference to
-// the baseline over the largest value of its solution. preconditioner=NAME is that of the last cycle. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
+// the baseline over the largest value of its solution. preconditioner=NAME is that of the last cycle, and its format_choice=REGEX fits. max_divergence=E bounds, for every time step of a liquid, the part of the divergence that is left.
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -253,6 +255,8 @@ namespace
               seen(cycle["baseline"].is_null() ? cycle["baseline"] : cycle["baseline"]["relative_difference"]));
     else if (key == "preconditioner")
       check(last["preconditioner"] == value, seen(last["preconditioner"]));
+    else if (key == "format_choice")
+      check(std::regex_match(last["format_choice"].get<std::string>(), std::regex(value)), seen(last["format_choice"]));
     else if (key == "min_levels")
       for (const auto &cycle : cycles)
         check(cycle["amg"]["levels"].size() >= std::stoul(value), seen(cycle["amg"]["levels"].size()));
@@ -269,6 +273,23 @@ namespace
     else
       check(false, "check_report does not know " + key);
   }
+
+  /** Puts the variant @p name of each cycle in its place. */
+  void take_variant(nlohmann::json &cycles, const std::string &name)
+  {
+    for (auto &cycle : cycles)
+    {
+      nlohmann::json variant = cycle["variants"].value(name, nlohmann::json());
+      check(!variant.is_null() && variant["error"].is_null(),
+            "there is no solution of the variant " + name + ": " + variant.dump());
+      if (failed)
+        return;
+      for (const char *key : {"max_difference", "relative_difference"})
+        if (!cycle["baseline"].is_null())
+          cycle["baseline"][key] = variant[key];
+      cycle.update(variant);
+    }
+  }
 } // namespace
 
 int main(int argc, char **argv)
@@ -278,11 +299,21 @@ int main(int argc, char **argv)
   std::vector<std::string> values; // KEY=VALUE, behind all others
   for (; argc > 2 && std::string(argv[argc - 1]).find('=') != std::string::npos; --argc)
     values.push_back(argv[argc - 1]);
-  std::ifstream        file(argv[1]);
-  const nlohmann::json report = nlohmann::json::parse(file);
+  std::ifstream  file(argv[1]);
+  nlohmann::json report = nlohmann::json::parse(file);
   for (const char *key : {"application", "finished", "error", "backend", "device", "commit", "cycles"})
     check(report.contains(key), std::string("the report lacks the key ") + key);
-  check(report["finished"] == true && report["error"].is_null(), "the report is not that of a completed run");
+  check(report["finished"] == true && report["error"].is_null(),
+        "the report is not that of a completed run: " + report["error"].dump());
+  if (failed)
+    return EXIT_FAILURE;
+
+  if (argc > 3 && argv[2] == std::string("--variant"))
+  {
+    take_variant(report["cycles"], argv[3]);
+    argv += 2;
+    argc -= 2;
+  }
   if (failed)
     return EXIT_FAILURE;
 
@@ -292,7 +323,7 @@ int main(int argc, char **argv)
   {
     const std::string where = "cycle " + std::to_string(c);
     check_system(cycles[c], where);
-    for (const char *key : {"baseline", "projection", "results", "changes"})
+    for (const char *key : {"baseline", "variants", "projection", "results", "changes"})
       check(cycles[c].contains(key), where + " lacks the key " + key);
     if (!failed && !cycles[c]["baseline"].is_null())
     {

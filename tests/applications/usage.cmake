@@ -28,6 +28,42 @@ patchfem_says(usage.waiting_threads_sleep "OMP_WAIT_POLICY = 'PASSIVE'"
 file(WRITE ${broken}/named.prm "set Application = laplace\n${on_square}")
 patchfem_run_case(bad.other_application elasticity ${broken}/named.prm ERROR "named.prm is for the application 'laplace', and this is elasticity")
 patchfem_run_case(application_named laplace ${broken}/named.prm SET "Boundary conditions/Dirichlet=0: 0" "Output/Pictures=none")
+# Several ways to solve one system: numbers of each, one of which fails, and lines that are none.
+file(WRITE ${broken}/variants.txt "# with comments\njacobi: Solver/Preconditioner = jacobi # and\nshort: Solver/Maximum iterations = 1\n"
+     "ml: Backend = trilinos; Solver/Tolerance = 1e-12\n")
+patchfem_run_case(variants.few laplace ${laplace} SET "Refinement/Cycles=2" VARIANTS ${broken}/variants.txt
+                  CONTAINS "report.json:\"error\": \"Conjugate gradients did not reach .* in 1 steps")
+patchfem_check_variant(variants.ml variants.few ml 2.95 1.95 preconditioner=ml max_residual=1e-12)
+patchfem_check_variant(variants.short variants.few short)
+set_tests_properties(app.variants.short PROPERTIES PASS_REGULAR_EXPRESSION "no solution of the variant short: .*did not reach")
+patchfem_says(variants.table "(the file). *. host *. amg .*. jacobi *. host *. jacobi *. double .*Variant short failed: Conjugate gradients did not reach"
+              $<TARGET_FILE:laplace> ${laplace} --set "Backend=host" --set "Output/Pictures=none" --variants ${broken}/variants.txt
+              --output ${CMAKE_CURRENT_BINARY_DIR}/out/variants.table)
+file(WRITE ${broken}/variants_on_ranks.txt "ssor: Solver/Preconditioner = ssor\ndevice: Backend = emulated_device\n")
+patchfem_run_case(variants.on_ranks elasticity ${parameter_files}/elasticity/cantilever.prm RANKS 3 DEVICES 2 CHECKS - - 1e-12
+                  SET "Backend=host" "Baseline=trilinos_ml" "Mesh/Global refinements=1" "Output/Pictures=none" VARIANTS ${broken}/variants_on_ranks.txt)
+foreach(variant ssor device)
+  patchfem_check_variant(variants.on_ranks.${variant} variants.on_ranks ${variant} - - 1e-12)
+endforeach()
+patchfem_run_case(bad.variants.on_ranks laplace ${laplace} RANKS 2 VARIANTS ${broken}/variants.txt ERROR "The variant 'short': Conjugate gradients did not reach")
+patchfem_run_case(bad.variants.of_voxels pressure_poisson ${parameter_files}/pressure_poisson/closed_box.prm VARIANTS ${broken}/variants.txt
+                  ERROR "Line 2 of .*variants.txt': The option --variants is for programs with finite elements, which pressure_poisson is not")
+patchfem_run_case(bad.variants.missing laplace ${laplace} VARIANTS ${broken}/nowhere.txt ERROR "nowhere.txt', which --variants names, cannot be opened")
+function(patchfem_bad_variant name lines error)
+  file(WRITE ${broken}/variants_${name}.txt "${lines}\n")
+  patchfem_run_case(bad.variants.${name} laplace ${laplace} VARIANTS ${broken}/variants_${name}.txt ERROR "${error}")
+endfunction()
+patchfem_bad_variant(mesh "a: Mesh/Global refinements = 2" "Line 1 of .* sets Mesh/Global refinements, which all variants share. they may set Backend, Precision")
+patchfem_bad_variant(null_space "a: Solver/Null space = project" "Line 1 of .* sets Solver/Null space, which all variants share")
+patchfem_bad_variant(colon "Backend host" "Line 1 of .* is no variant. write 'NAME: Section/Entry = value. ...', not 'Backend host'")
+patchfem_bad_variant(equals "a: Backend" "Line 1 of .* has 'Backend' where 'Section/Entry = value' is wanted")
+patchfem_bad_variant(nothing "# nothing" "variants_nothing.txt', which --variants names, has none")
+patchfem_bad_variant(unknown "a: Solver/Foo = 2" "Line 1 of .*: The variant names Solver/Foo, which is not a parameter")
+patchfem_bad_variant(value "a: Precision = half" "Line 1 of .*: The variant gives Precision the value 'half'")
+patchfem_bad_variant(twice "a: Backend = host\na: Backend = host" "Line 2 of .* has the name 'a', which another line has")
+patchfem_bad_variant(without_effect "a: Solver/SSOR/Relaxation = 1.5" "Line 1 of .*: The entry Solver/SSOR/Relaxation = 1.5 would be without effect")
+patchfem_bad_variant(of_trilinos "a: Backend = host; Solver/Preconditioner = ml" "The variant 'a': Solver/Preconditioner ml is Trilinos'")
+
 # With further ranks by the program itself.
 add_test(NAME app.ranks_started WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
          COMMAND laplace ${laplace} --ranks 2 --output ${CMAKE_CURRENT_BINARY_DIR}/out/ranks_started)

@@ -33,6 +33,9 @@ namespace PatchFEM
     /** To be called when @p prm has been read. */
     virtual ParametersInUse parse_parameters(dealii::ParameterHandler &prm) = 0;
 
+    /** Further parameters, to be called when @p prm has been changed: the run solves its systems by these, too. */
+    virtual ParametersInUse add_variant(const std::string &name, dealii::ParameterHandler &prm);
+
     /**
      * Roughly the cells of the largest mesh of a run by the parameters that were read, of a parameter file in
      * @p directory; 0 if several ranks cannot run it.
@@ -59,6 +62,7 @@ namespace PatchFEM
   public:
     void            declare_parameters(dealii::ParameterHandler &prm) final;
     ParametersInUse parse_parameters(dealii::ParameterHandler &prm) override;
+    ParametersInUse add_variant(const std::string &name, dealii::ParameterHandler &prm) override;
     double          n_cells_on_ranks(const std::string &directory) override;
     void            run(const std::string &directory, RunReport &report, MPI_Comm communicator) override;
 
@@ -75,6 +79,7 @@ namespace PatchFEM
     virtual std::unique_ptr<Physics<3>> make_physics_3d() const                        = 0;
 
   private:
-    ProblemParameters parameters;
+    ProblemParameters                                      parameters;
+    std::vector<std::pair<std::string, ProblemParameters>> variants; ///< by name
   };
 } // namespace PatchFEM

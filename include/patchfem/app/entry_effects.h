@@ -34,8 +34,8 @@ namespace PatchFEM
                                             const dealii::ParameterHandler    &declared,
                                             const std::vector<EntryCondition> &conditions);
 
-  /** Throws Error for an entry of @p changed without effect that --set names, or for any one if there is no option. */
-  void refuse_without_effect(const std::vector<ChangedEntry> &changed, const CommandLine &command_line);
+  /** Throws Error for an entry of @p changed without effect that is in @p settings, or for any one if these are empty. */
+  void refuse_without_effect(const std::vector<ChangedEntry> &changed, const Settings &settings);
 
   /** Of the section `Solver`. @p own_back_end: not Trilinos; @p pictures: whether there are pictures of aggregates. */
   std::vector<EntryCondition> solver_conditions(const SolverParameters &solver, bool own_back_end, bool pictures);

@@ -172,12 +172,15 @@ namespace PatchFEM
     void parse_parameters(dealii::ParameterHandler &prm, bool vector_valued);
   };
 
+  using Settings = std::vector<std::pair<std::string, std::string>>; ///< "Section/Entry", value
+
   /** What the command line says. */
   struct CommandLine
   {
-    std::string                                      parameter_file;
-    std::vector<std::pair<std::string, std::string>> settings; ///< "Section/Entry", value
-    std::string                                      output_folder;
+    std::string parameter_file;
+    Settings    settings;
+    std::string output_folder;
+    std::string variants_file;   ///< empty for none
     std::string ranks;           ///< a number of processes to start, `auto`, or empty for none
     bool        verbose = false; ///< levels of multigrid, kernels, traffic
 
@@ -193,6 +196,19 @@ namespace PatchFEM
    * @return the file and those that it includes.
    */
   std::vector<std::string> read_parameters(const CommandLine &command_line, dealii::ParameterHandler &prm);
+
+  /** Sets entries of @p prm. Sentences of errors begin with @p who. @return the settings that take them back */
+  Settings set_entries(const Settings &settings, dealii::ParameterHandler &prm, const std::string &who);
+
+  /** Another way to solve the system of a run: a line `NAME: Section/Entry = value; ...` of the file of --variants. */
+  struct Variant
+  {
+    std::string name, place; ///< the latter for sentences
+    Settings    settings;    ///< of `Backend`, `Precision` and the sections `Solver`, `Matrix` and `Assembly`
+  };
+
+  /** Throws Error for lines of another form, names that are there twice, and entries that all variants share. */
+  std::vector<Variant> read_variants(const std::string &file);
 
   /** All that read_parameters() would read, or why it cannot: the same text, the same parameters. */
   std::string text_of_parameters(const CommandLine &command_line);

@@ -21,6 +21,31 @@ namespace PatchFEM
     double total_flow = 0.;                               ///< their sum after the step: through the surface
   };
 
+  /** Of a solution from that of a reference, largest over all unknowns. */
+  struct Difference
+  {
+    double largest  = 0.;
+    double relative = 0.; ///< over the largest absolute value of the reference's, if that is not 0
+
+    Difference() = default;
+    Difference(SolutionVector solution, const SolutionVector &reference)
+    {
+      const double value = reference.linfty_norm();
+      solution -= reference;
+      largest  = solution.linfty_norm();
+      relative = value > 0. ? largest / value : largest;
+    }
+  };
+
+  /** A solution of the same system with other parameters. */
+  struct VariantReport
+  {
+    std::string name;
+    PathReport  path;
+    Difference  difference; ///< from the baseline's solution if there is one, else from the run's
+    std::string error;      ///< why there is none; mostly empty
+  };
+
   /** What one refinement cycle or time step came to. */
   struct CycleReport
   {
@@ -33,9 +58,9 @@ namespace PatchFEM
     Results                         results; ///< of the solution, see evaluate_results(); errors are added to them
     double                          host_peak = 0.; ///< bytes resident at most, summed over the ranks
     std::optional<PathReport>       baseline;
+    Difference                      difference; ///< from the baseline's solution
+    std::vector<VariantReport>      variants;
     std::optional<ProjectionReport> projection;
-    double                          max_difference = 0.; ///< of the two solutions, largest over all unknowns
-    double relative_difference = 0.; ///< that over the largest absolute value of the baseline's, if that is not 0
   };
 
   /**
