@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every format that Matrix/Format names, on all back ends, with a second assembly: the solution of Trilinos after as many
+# Every format that Matrix/Format names, on all back ends, with a second assembly, as variants of one run each: the solution of Trilinos after as many
 # iterations as sliced_ellpack takes. Their number may differ by one where sums have another order.
 set(format_case_scalar laplace ${parameter_files}/laplace/convergence_3d.prm)
-set(format_set_scalar "Solver/Preconditioner=jacobi" "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1")
+set(format_set_scalar "Solver/Preconditioner=jacobi" "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1"
+    "Boundary conditions/Dirichlet=0 2 3 4 5: sin(2*x)*exp(y)*cos(z)" "Exact solution/Formula=")
 set(format_case_vector elasticity ${parameter_files}/elasticity/cantilever.prm)
 set(format_set_vector "Mesh/Global refinements=0" "Solver/Preconditioner=jacobi")
 # Linear triangles with right angles, whose matrix has -1 and 0 off the diagonal, to rounding.
@@ -12,11 +13,8 @@ set(format_set_grid "Solver/Preconditioner=jacobi" "Finite element/Degree=1" "Me
 function(patchfem_format name case iterations choice)
   math(EXPR least "${iterations} - 1")
   math(EXPR most "${iterations} + 1")
-  foreach(backend host emulated_device cuda)
-    patchfem_run_case(format.${name}.${case}.${backend} ${format_case_${case}} CHECKS - - 1e-8 min_iterations=${least} max_iterations=${most}
-                      CONTAINS "report.json:\"format_choice\": \"${choice}\"" SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none"
-                      "Assembly/Repetitions=1" ${format_set_${case}} ${ARGN})
-  endforeach()
+  patchfem_variant(variants.${case} format.${name}.${case} CHECKS - - 1e-8 min_iterations=${least} max_iterations=${most} "format_choice=${choice}"
+                   SET ${ARGN})
 endfunction()
 
 foreach(format sliced_ellpack symmetric csr sell bell ellpack ellpack_r coo hybrid)
@@ -48,6 +46,10 @@ patchfem_format(ellpack_r_ssor scalar 25 ellpack_r "Matrix/Format=ellpack_r" "So
 patchfem_format(sell_cholesky vector 94 "sell, slices of 32.*" "Matrix/Format=sell" "Solver/Preconditioner=incomplete_cholesky")
 patchfem_format(bell_amg vector 13 bell "Matrix/Format=bell" "Solver/Preconditioner=amg" "Precision=double")
 patchfem_format(mdia_cholesky grid 25 mdia "Matrix/Format=mdia" "Solver/Preconditioner=incomplete_cholesky")
+
+foreach(case scalar vector grid)
+  patchfem_run_variants(variants.${case} ${format_case_${case}} "Baseline=trilinos_jacobi" "Assembly/Repetitions=1" ${format_set_${case}})
+endforeach()
 
 # The memory of a matrix and of what it is made of is forecast, from 10,000 unknowns on within a factor of 2.
 foreach(format sell ellpack ellpack_r bell coo hybrid symmetric)

@@ -10,16 +10,9 @@ function(patchfem_one_level name cube beam)
     math(EXPR least "${beam} - 1")
     math(EXPR most "${beam} + 1")
   endif()
-  foreach(backend host emulated_device cuda)
-    patchfem_run_case(one_level.${name}.cube.${backend} laplace ${parameter_files}/laplace/convergence_3d.prm
-                      CHECKS - - 1e-8 max_iterations=${cube} precision=double
-                      SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4"
-                          "Refinement/Cycles=1" "Solver/Preconditioner=${name}")
-    patchfem_run_case(one_level.${name}.beam.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
-                      CHECKS - - 1e-10 min_iterations=${least} max_iterations=${most} precision=mixed
-                      SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Mesh/Global refinements=1" "Precision=mixed"
-                          "Solver/Preconditioner=${name}" ${ARGN})
-  endforeach()
+  patchfem_variant(variants.scalar one_level.${name}.cube CHECKS - - 1e-8 max_iterations=${cube} precision=double SET "Solver/Preconditioner=${name}")
+  patchfem_variant(variants.beam one_level.${name}.beam CHECKS - - 1e-10 min_iterations=${least} max_iterations=${most} precision=mixed
+                   SET "Precision=mixed" "Solver/Preconditioner=${name}" ${ARGN})
 endfunction()
 patchfem_one_level(jacobi 50 161)
 patchfem_one_level(block_jacobi 50 157)
@@ -28,6 +21,7 @@ patchfem_one_level(least_squares 11 32)
 patchfem_one_level(chebyshev 12 61)
 patchfem_one_level(ssor 27 164 Solver/Tolerance=1e-7)
 patchfem_one_level(incomplete_cholesky 24 160 Solver/Tolerance=1e-7)
+patchfem_run_variants(variants.beam elasticity ${parameter_files}/elasticity/cantilever.prm "Baseline=trilinos_jacobi" "Mesh/Global refinements=1")
 # Memory for the triangles of scalar rows, and rows in their order on the host.
 patchfem_run_case(one_level.exact_cholesky_csr laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS - - 1e-8 max_iterations=60
                   SET "Backend=emulated_device" "Baseline=trilinos_jacobi" "Mesh/Global refinements=4" "Refinement/Cycles=1" "Matrix/Format=csr"
@@ -40,9 +34,7 @@ patchfem_run_case(bad.natural_ssor_on_a_device laplace ${parameter_files}/laplac
 
 # Entries that are not at their defaults; each shows in the number of iterations of the cube.
 function(patchfem_one_level_entry name least most)
-  patchfem_run_case(one_level.entry.${name} laplace ${parameter_files}/laplace/convergence_3d.prm
-                    CHECKS min_iterations=${least} max_iterations=${most}
-                    SET "Backend=host" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1" ${ARGN})
+  patchfem_variant(variants.scalar one_level.entry.${name} BACKENDS host CHECKS min_iterations=${least} max_iterations=${most} SET ${ARGN})
 endfunction()
 patchfem_one_level_entry(order 17 19 "Solver/Preconditioner=least_squares" "Solver/Polynomial/Order=2") # 10 with 6
 patchfem_one_level_entry(lanczos_steps 12 14 "Solver/Preconditioner=chebyshev" "Solver/Polynomial/Lanczos steps=3") # 11 with 20
@@ -52,16 +44,10 @@ patchfem_one_level_entry(eigenvalue_ratio 15 17 "Solver/Preconditioner=chebyshev
 patchfem_one_level_entry(relaxation 29 31 "Solver/Preconditioner=ssor" "Solver/SSOR/Relaxation=1.6") # 25 with 1
 patchfem_one_level_entry(sweeps 47 49 "Solver/Preconditioner=incomplete_cholesky" "Solver/Incomplete Cholesky/Sweeps=1") # 22 with 4
 # The solution's update beside the preconditioner; a residual that is recomputed in every fourth step costs one here.
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(one_level.entry.update.${backend} laplace ${parameter_files}/laplace/convergence_3d.prm
-                    CHECKS - - 1e-8 min_iterations=10 max_iterations=12 solution_update=streams
-                    SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4"
-                        "Refinement/Cycles=1" "Solver/Preconditioner=least_squares" "Solver/Solution update=streams" "Solver/Residual interval=4")
-endforeach()
-patchfem_run_case(one_level.entry.shift laplace ${parameter_files}/laplace/convergence_3d.prm
-                  CHECKS min_iterations=28 max_iterations=30 factorisation_shift=0.5
-                  SET "Backend=host" "Output/Pictures=none" "Finite element/Degree=1" "Mesh/Global refinements=4" "Refinement/Cycles=1"
-                      "Solver/Preconditioner=incomplete_cholesky" "Solver/Incomplete Cholesky/Shift=0.5")
+patchfem_variant(variants.scalar one_level.entry.update CHECKS - - 1e-8 min_iterations=10 max_iterations=12 solution_update=streams
+                 SET "Solver/Preconditioner=least_squares" "Solver/Solution update=streams" "Solver/Residual interval=4")
+patchfem_variant(variants.scalar one_level.entry.shift BACKENDS host CHECKS min_iterations=28 max_iterations=30 factorisation_shift=0.5
+                 SET "Solver/Preconditioner=incomplete_cholesky" "Solver/Incomplete Cholesky/Shift=0.5")
 
 patchfem_run_case(bad.shift laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/Incomplete Cholesky/Shift=2000" ERROR "Solver/Incomplete Cholesky/Shift the value '2000'")
 patchfem_run_case(bad.polynomial_order laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/Polynomial/Order=13" ERROR "Solver/Polynomial/Order the value '13'")
