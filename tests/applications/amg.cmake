@@ -3,10 +3,8 @@
 # mesh. The bounds on iterations are those that were counted and a few more.
 function(patchfem_amg name application file difference)
   cmake_parse_arguments(AMG "" "" "CHECKS" ${ARGN})
-  foreach(backend host emulated_device cuda)
-    patchfem_run_case(amg.${name}.${backend} ${application} ${parameter_files}/${application}/${file}.prm CHECKS - - ${difference} ${AMG_CHECKS}
-                      SET "Backend=${backend}" "Solver/Preconditioner=amg" ${AMG_UNPARSED_ARGUMENTS})
-  endforeach()
+  patchfem_run_backends(amg.${name} ${application} ${parameter_files}/${application}/${file}.prm CHECKS - - ${difference} ${AMG_CHECKS}
+                        SET "Solver/Preconditioner=amg" ${AMG_UNPARSED_ARGUMENTS})
 endfunction()
 set(small "Solver/AMG/Coarse size=50") # levels where there are few unknowns
 set(exact "Baseline=trilinos_ml" "Solver/Tolerance=1e-11" "Output/Pictures=none")
@@ -40,36 +38,40 @@ endforeach()
 
 # The cantilever, whose displacements are of the order of 1e-3: every precision, format, cycle and smoother.
 set(beam "Baseline=trilinos_ml" "Output/Pictures=none")
-patchfem_amg(cantilever elasticity cantilever 1e-12 ${beam} CHECKS max_iterations=23 min_levels=2 precision=mixed)
+function(patchfem_amg_variant group name)
+  cmake_parse_arguments(CASE "" "" "CHECKS" ${ARGN})
+  patchfem_variant(variants.${group} amg.${name} CHECKS - - 1e-12 ${CASE_CHECKS} SET "Solver/Preconditioner=amg" ${CASE_UNPARSED_ARGUMENTS})
+endfunction()
+patchfem_amg_variant(cantilever cantilever CHECKS max_iterations=23 min_levels=2 precision=mixed)
 # Nearly incompressible ones, of which chebyshev takes 57 and 188 steps.
 patchfem_amg(cantilever_0.49 elasticity cantilever 1e-11 ${beam} "Material/Poisson's ratio=0.49" "Solver/AMG/Smoother=auto" CHECKS max_iterations=28 min_levels=3 precision=mixed)
 patchfem_amg(cantilever_0.499 elasticity cantilever 1e-11 ${beam} "Material/Poisson's ratio=0.499" "Solver/AMG/Smoother=auto" CHECKS max_iterations=76 min_levels=3)
-patchfem_amg(cantilever_double elasticity cantilever 1e-12 ${beam} "Precision=double" CHECKS max_iterations=23 min_levels=2 precision=double)
-patchfem_amg(cantilever_mixed elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Matrix/Format=csr"
-             CHECKS max_iterations=23 min_levels=2 precision=mixed)
-patchfem_amg(cantilever_w elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Cycle=w" "Solver/AMG/Smoother=l1_jacobi"
-             "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60" CHECKS max_iterations=30 min_levels=3)
-patchfem_amg(cantilever_strong elasticity cantilever 1e-12 ${beam} "Mesh/Global refinements=1" "Solver/AMG/Strength threshold=0.02"
-             "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
-patchfem_amg(cantilever_patch elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" CHECKS max_iterations=19 min_levels=2)
-patchfem_amg(cantilever_patch_both elasticity cantilever 1e-12 ${beam} "Precision=mixed" "Solver/AMG/Smoother=patch" "Solver/AMG/Patch storage=both"
-             CHECKS max_iterations=19 min_levels=2)
+patchfem_amg_variant(cantilever cantilever_double "Precision=double" CHECKS max_iterations=23 min_levels=2 precision=double)
+patchfem_amg_variant(cantilever cantilever_mixed "Precision=mixed" "Matrix/Format=csr" CHECKS max_iterations=23 min_levels=2 precision=mixed)
+patchfem_amg_variant(beam cantilever_w "Solver/AMG/Cycle=w" "Solver/AMG/Smoother=l1_jacobi" "Solver/AMG/Sweeps=3" "Solver/AMG/Coarse size=60"
+                     CHECKS max_iterations=30 min_levels=3)
+patchfem_amg_variant(beam cantilever_strong "Solver/AMG/Strength threshold=0.02" "Solver/AMG/Smoother=block_jacobi" CHECKS max_iterations=25)
+patchfem_amg_variant(cantilever cantilever_patch "Precision=mixed" "Solver/AMG/Smoother=patch" CHECKS max_iterations=19 min_levels=2)
+patchfem_amg_variant(cantilever cantilever_patch_both "Precision=mixed" "Solver/AMG/Smoother=patch" "Solver/AMG/Patch storage=both"
+                     CHECKS max_iterations=19 min_levels=2)
 patchfem_amg(tetrahedra_patch laplace convergence_3d_tetrahedra 1e-8 ${exact} ${small} "Refinement/Cycles=2" "Solver/AMG/Smoother=patch"
              "Solver/AMG/Sweeps=1" "Solver/AMG/Inner sweeps=3" CHECKS max_iterations=19)
 patchfem_amg(hanging_nodes_patch laplace l_shape 1e-8 ${exact} ${small} "Refinement/Cycles=6" "Solver/AMG/Smoother=patch" CHECKS max_iterations=13)
 # What decides aggregates and patches: aggregates of one hop have half the nodes of those of two.
-patchfem_amg(aggregates elasticity cantilever 1e-12 ${beam} "Solver/AMG/Smoother=patch" "Solver/AMG/Aggregate distance=1"
-             "Solver/AMG/Minimum aggregate size=3" "Solver/AMG/Patch distance=2" "Solver/AMG/Patch bytes=20000" "Solver/AMG/Eigenvalue steps=6"
-             CHECKS max_iterations=13 min_levels=3 max_ratio=12 least_aggregate=3 max_patch_bytes=20000)
+patchfem_amg_variant(cantilever aggregates "Solver/AMG/Smoother=patch" "Solver/AMG/Aggregate distance=1"
+                     "Solver/AMG/Minimum aggregate size=3" "Solver/AMG/Patch distance=2" "Solver/AMG/Patch bytes=20000" "Solver/AMG/Eigenvalue steps=6"
+                     CHECKS max_iterations=13 min_levels=3 max_ratio=12 least_aggregate=3 max_patch_bytes=20000)
+# Fewer sweeps below the finest level than by default show in the count, which is 19 with these and 15 as they are.
+patchfem_variant(variants.cantilever amg.coarse_sweeps BACKENDS host CHECKS min_iterations=18 max_iterations=20
+                 SET "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1")
+patchfem_run_variants(variants.beam elasticity ${parameter_files}/elasticity/cantilever.prm "Baseline=trilinos_ml" "Mesh/Global refinements=1")
+patchfem_run_variants(variants.cantilever elasticity ${parameter_files}/elasticity/cantilever.prm ${beam})
 patchfem_amg(single laplace convergence_2d 2e-4 "Baseline=trilinos_ml" "Precision=single" "Solver/Tolerance=1e-5"
              CHECKS max_iterations=13 precision=single)
 
 patchfem_run_case(bad.amg_of_trilinos laplace ${parameter_files}/laplace/convergence_2d.prm SET "Backend=trilinos" "Solver/Preconditioner=amg"
                   ERROR "amg does not exist with Backend = trilinos; choose none, jacobi or ml")
 patchfem_run_case(bad.smoother laplace ${parameter_files}/laplace/convergence_2d.prm SET "Solver/AMG/Smoother=ilu" ERROR "Solver/AMG/Smoother the value 'ilu'")
-# Fewer sweeps below the finest level than by default show in the count, which is 19 with these and 15 as they are.
-patchfem_run_case(amg.coarse_sweeps elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS min_iterations=18 max_iterations=20
-                  SET "Backend=host" "Solver/Preconditioner=amg" "Solver/AMG/Coarse sweeps=1" "Output/Pictures=none")
 # Few steps bound the largest eigenvalue of a smooth problem and of hp spaces, where the last one stands alone. By default
 # there are 10 and 8 iterations; intervals that are too long cost some: with one step 13 and 9.
 foreach(steps 1 2 3)

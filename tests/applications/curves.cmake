@@ -9,10 +9,8 @@ set(circle "Mesh/Manifolds=5: circle 0, 0" "Mesh/Global refinements=1" "Refineme
 set(no_cautions "report.json:\"cautions\": ..,")
 set(polygon "report.json:boundary hole looks like a curve of straight sides")
 
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(curved_hole.circle.${backend} elasticity ${curved_hole} SET "Backend=${backend}" ${kirsch} ${circle}
-                    CHECKS 2.9 1.9 CONTAINS "${no_cautions}")
-endforeach()
+patchfem_run_backends(curved_hole.circle elasticity ${curved_hole} SET ${kirsch} ${circle}
+                      CHECKS 2.9 1.9 CONTAINS "${no_cautions}")
 patchfem_run_case(curved_hole.triangles elasticity ${curved_hole} SET "Backend=host" ${kirsch} ${circle} "Mesh/Simplices=kuhn"
                   "Finite element/Degree=1" CHECKS 1.9 0.95 CONTAINS "${no_cautions}")
 patchfem_run_case(curved_hole.adaptive elasticity ${curved_hole} SET "Backend=host" ${kirsch} ${circle} "Refinement/Strategy=adaptive"

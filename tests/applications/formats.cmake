@@ -52,21 +52,25 @@ foreach(case scalar vector grid)
 endforeach()
 
 # The memory of a matrix and of what it is made of is forecast, from 10,000 unknowns on within a factor of 2.
+function(patchfem_memory name)
+  patchfem_variant(variants.memory memory.cantilever.${name} BACKENDS emulated_device SET ${ARGN})
+endfunction()
+foreach(format csr sliced_ellpack auto)
+  patchfem_memory(${format} "Matrix/Format=${format}")
+endforeach()
 foreach(format sell ellpack ellpack_r bell coo hybrid symmetric)
-  patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
-                    SET "Backend=emulated_device" "Matrix/Format=${format}" "Solver/Preconditioner=jacobi" "Output/Pictures=none" ${box_of_11529})
+  patchfem_memory(${format} "Matrix/Format=${format}" "Solver/Preconditioner=jacobi")
 endforeach()
 foreach(preconditioner none block_jacobi least_squares ssor incomplete_cholesky)
-  patchfem_run_case(memory.cantilever.${preconditioner} elasticity ${parameter_files}/elasticity/cantilever.prm
-                    SET "Backend=emulated_device" "Precision=double" "Solver/Preconditioner=${preconditioner}" "Output/Pictures=none" ${box_of_11529})
+  patchfem_memory(${preconditioner} "Precision=double" "Solver/Preconditioner=${preconditioner}")
 endforeach()
 foreach(preconditioner chebyshev ssor incomplete_cholesky)
   foreach(format sliced_ellpack csr)
-    patchfem_run_case(memory.cantilever.mixed.${preconditioner}.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
-                      SET "Backend=emulated_device" "Precision=mixed" "Matrix/Format=${format}" "Solver/Preconditioner=${preconditioner}"
-                          "Solver/Tolerance=1e-5" "Output/Pictures=none" ${box_of_11529})
+    patchfem_memory(mixed.${preconditioner}.${format} "Precision=mixed" "Matrix/Format=${format}" "Solver/Preconditioner=${preconditioner}"
+                    "Solver/Tolerance=1e-5")
   endforeach()
 endforeach()
+patchfem_run_variants(variants.memory elasticity ${parameter_files}/elasticity/cantilever.prm ${box_of_11529})
 patchfem_run_case(memory.mdia laplace ${parameter_files}/laplace/convergence_2d.prm
                   SET "Backend=emulated_device" "Matrix/Format=mdia" ${format_set_grid} "Mesh/Global refinements=7" "Output/Pictures=none")
 foreach(format symmetric coo)

@@ -57,15 +57,13 @@ patchfem_run_case(elasticity.l_bracket_hp.mpi elasticity ${parameter_files}/elas
 # Single precision finds the same solution to what it can, and the same orders while the error of the mesh is above it: a
 # matrix rounded to it moves the solution by 1.4e-5 of its largest value on a square of side 1.1 whoever computes it, and on
 # the unit square where it is computed in double precision and rounded, as cells of degree 2 are on a GPU.
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(single.laplace.${backend} laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 2.95 1.95 2e-5 precision=single
-                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=jacobi"
-                        "Refinement/Cycles=3")
-  patchfem_run_case(single.hanging_nodes.${backend} laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS - - 1e-4 precision=single
-                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Refinement/Cycles=6" "Matrix/Format=csr" "Solver/Preconditioner=jacobi")
-  patchfem_run_case(single.elasticity.${backend} elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS 1.95 0.98 1e-4 precision=single
-                    SET "Backend=${backend}" "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=block_jacobi")
-endforeach()
+patchfem_run_backends(single.laplace laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS 2.95 1.95 2e-5 precision=single
+                      SET "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=jacobi"
+                          "Refinement/Cycles=3")
+patchfem_run_backends(single.hanging_nodes laplace ${parameter_files}/laplace/l_shape_hp.prm CHECKS - - 1e-4 precision=single
+                      SET "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Refinement/Cycles=6" "Matrix/Format=csr" "Solver/Preconditioner=jacobi")
+patchfem_run_backends(single.elasticity elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS 1.95 0.98 1e-4 precision=single
+                      SET "Precision=single" "Solver/Tolerance=1e-5" "Baseline=trilinos_jacobi" "Solver/Preconditioner=block_jacobi")
 patchfem_run_case(double.laplace laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS precision=double SET "Backend=host" "Refinement/Cycles=1")
 
 # Memory is forecast for both.

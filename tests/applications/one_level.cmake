@@ -21,7 +21,6 @@ patchfem_one_level(least_squares 11 32)
 patchfem_one_level(chebyshev 12 61)
 patchfem_one_level(ssor 27 164 Solver/Tolerance=1e-7)
 patchfem_one_level(incomplete_cholesky 24 160 Solver/Tolerance=1e-7)
-patchfem_run_variants(variants.beam elasticity ${parameter_files}/elasticity/cantilever.prm "Baseline=trilinos_jacobi" "Mesh/Global refinements=1")
 # Memory for the triangles of scalar rows, and rows in their order on the host.
 patchfem_run_case(one_level.exact_cholesky_csr laplace ${parameter_files}/laplace/convergence_2d.prm CHECKS - - 1e-8 max_iterations=60
                   SET "Backend=emulated_device" "Baseline=trilinos_jacobi" "Mesh/Global refinements=4" "Refinement/Cycles=1" "Matrix/Format=csr"

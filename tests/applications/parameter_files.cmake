@@ -56,10 +56,8 @@ patchfem_run_case(elasticity.convergence_3d.p2 elasticity ${parameter_files}/ela
 # reaction, Robin conditions, pressure and elastic support, materials, tetrahedra, periodicity, no normal flux, and
 # both formats and strategies. Each on all back ends.
 function(patchfem_compare name application file)
-  foreach(backend host emulated_device cuda)
-    patchfem_run_case(${name}.${backend} ${application} ${parameter_files}/${application}/${file}.prm CHECKS - - 1e-8
-                      SET "Backend=${backend}" "Solver/Tolerance=1e-11" ${ARGN})
-  endforeach()
+  patchfem_run_backends(${name} ${application} ${parameter_files}/${application}/${file}.prm CHECKS - - 1e-8
+                        SET "Solver/Tolerance=1e-11" ${ARGN})
 endfunction()
 patchfem_compare(compare.hanging_nodes laplace l_shape "Baseline=trilinos_ml" "Refinement/Cycles=5")
 patchfem_compare(compare.kept_entries laplace l_shape "Baseline=trilinos_ml" "Refinement/Cycles=4"
@@ -221,10 +219,6 @@ endif()
 # Memory of a back end is forecast from the tables, and counted; check_report compares.
 
 set(box_of_11529 "Mesh/Generator arguments=30, 3, 4 : 0, 0, 0 : 2, 0.2, 0.3 : true" "Mesh/Global refinements=1")
-foreach(format csr sliced_ellpack auto)
-  patchfem_run_case(memory.cantilever.${format} elasticity ${parameter_files}/elasticity/cantilever.prm
-                    SET "Backend=emulated_device" "Matrix/Format=${format}" ${box_of_11529})
-endforeach()
 patchfem_run_case(memory.hp_adaptive laplace ${parameter_files}/laplace/hp_square_hole.prm CHECKS degrees=2,3,4
                   SET "Backend=emulated_device" "Output/Pictures=none")
 patchfem_run_case(memory.q2 elasticity ${parameter_files}/elasticity/cantilever.prm

@@ -57,11 +57,9 @@ function(patchfem_materials application cells)
       set(entries ${vector} "Material/Young's modulus=${value}")
       set(file cantilever)
     endif()
-    foreach(backend host emulated_device cuda)
-      patchfem_run_case(contrast.${application}_${shape}_${contrast}.${backend} ${application} ${parameter_files}/${application}/${file}.prm
-                        CHECKS max_iterations=${bound} preconditioner=amg
-                        SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} ${entries})
-    endforeach()
+    patchfem_run_backends(contrast.${application}_${shape}_${contrast} ${application} ${parameter_files}/${application}/${file}.prm
+                          CHECKS max_iterations=${bound} preconditioner=amg
+                          SET "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" "Mesh/Generator=subdivided_hyper_rectangle" ${small} ${quiet} ${entries})
     list(LENGTH case n_fields)
     if(n_fields GREATER 3)
       list(GET case 3 bound)
@@ -95,11 +93,9 @@ function(patchfem_hard name hexahedra tetrahedra)
       set(most ${tetrahedra})
       set(full_name ${name}_tetrahedra)
     endif()
-    foreach(backend host emulated_device cuda)
-      patchfem_run_case(amg.hard.${full_name}.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
-                        CHECKS max_iterations=${most} max_relative_difference=1e-5 preconditioner=amg ${HARD_CHECKS}
-                        SET "Backend=${backend}" "Baseline=umfpack" "Mesh/Simplices=${cells}" "Output/Pictures=none" ${HARD_SET})
-    endforeach()
+    patchfem_run_backends(amg.hard.${full_name} elasticity ${parameter_files}/elasticity/cantilever.prm
+                          CHECKS max_iterations=${most} max_relative_difference=1e-5 preconditioner=amg ${HARD_CHECKS}
+                          SET "Baseline=umfpack" "Mesh/Simplices=${cells}" "Output/Pictures=none" ${HARD_SET})
   endforeach()
 endfunction()
 set(level "Mesh/Global refinements=1")
@@ -119,17 +115,15 @@ endforeach()
 patchfem_hard(plate 28 19 CHECKS stopped_at_rounding=true SET ${level} "Mesh/Generator arguments=10, 10, 2 : 0, 0, 0 : 1, 1, 0.01 : true")
 # A thinner plate and a shell, with forces that are not smooth.
 set(shaken "Boundary conditions/Traction=" "Loads/Body force=sin(37*x*y+11*z)*cos(41*z*x)| sin(41*x*y-7*z)*cos(31*z*x)| sin(29*x*z+5*y)*cos(43*z*y)")
-foreach(backend host emulated_device cuda)
-  foreach(case thin_plate:60 shell:24)
-    string(REPLACE ":" ";" case ${case})
-    list(GET case 0 body)
-    list(GET case 1 bound)
-    set(thin_plate "Mesh/Generator arguments=24, 24, 3 : 0, 0, 0 : 1, 1, 0.001 : true")
-    set(shell "Mesh/Generator=cylinder_shell" "Mesh/Generator arguments=1 : 0.5 : 0.51 : 64 : 20" "Boundary ids/Rules=0: z < 1e-9| 1: z > 1e-9")
-    patchfem_run_case(amg.hard.shaken_${body}.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
-                      CHECKS max_iterations=${bound} preconditioner=amg
-                      SET "Backend=${backend}" "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" ${quiet} ${shaken} ${${body}})
-  endforeach()
+foreach(case thin_plate:60 shell:24)
+  string(REPLACE ":" ";" case ${case})
+  list(GET case 0 body)
+  list(GET case 1 bound)
+  set(thin_plate "Mesh/Generator arguments=24, 24, 3 : 0, 0, 0 : 1, 1, 0.001 : true")
+  set(shell "Mesh/Generator=cylinder_shell" "Mesh/Generator arguments=1 : 0.5 : 0.51 : 64 : 20" "Boundary ids/Rules=0: z < 1e-9| 1: z > 1e-9")
+  patchfem_run_backends(amg.hard.shaken_${body} elasticity ${parameter_files}/elasticity/cantilever.prm
+                        CHECKS max_iterations=${bound} preconditioner=amg
+                        SET "Solver/Tolerance=1e-8" "Mesh/Global refinements=0" ${quiet} ${shaken} ${${body}})
 endforeach()
 # Layers 1e6 times as stiff as what they hold, of cells 5 times as wide as high: borders of ranks do not cut through them.
 foreach(n_ranks 1 3 5)
@@ -198,12 +192,10 @@ foreach(case 1:16 2:14 10:28 50:30)
   list(GET case 0 ratio)
   list(GET case 1 most)
   math(EXPR length "2 * ${ratio}")
-  foreach(backend host emulated_device cuda)
-    patchfem_run_case(amg.hard.hanging_${ratio}.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm
-                      CHECKS max_iterations=${most} max_relative_difference=1e-5
-                      SET "Backend=${backend}" "Baseline=umfpack" ${quiet} "Mesh/Global refinements=0" "Refinement/Strategy=adaptive"
-                          "Refinement/Cycles=3" "Mesh/Generator arguments=20, 2, 3 : 0, 0, 0 : ${length}, 0.2, 0.3 : true")
-  endforeach()
+  patchfem_run_backends(amg.hard.hanging_${ratio} elasticity ${parameter_files}/elasticity/cantilever.prm
+                        CHECKS max_iterations=${most} max_relative_difference=1e-5
+                        SET "Baseline=umfpack" ${quiet} "Mesh/Global refinements=0" "Refinement/Strategy=adaptive"
+                            "Refinement/Cycles=3" "Mesh/Generator arguments=20, 2, 3 : 0, 0, 0 : ${length}, 0.2, 0.3 : true")
 endforeach()
 # Above the limit of its arithmetic stagnation is an error.
 patchfem_run_case(bad.stagnation elasticity ${parameter_files}/elasticity/cantilever.prm ERROR "cannot reach .* in this precision: after [0-9]+ steps the recomputed residual stays"

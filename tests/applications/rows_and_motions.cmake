@@ -9,10 +9,8 @@ set(film ${cases}/penalty_film/case.prm)
 foreach(a 1e3 1e6 1e9 1e30)
   patchfem_run_case(rows.film_${a} laplace ${film} CHECKS max_L2=7.2e-4 min_L2=7.05e-4 max_iterations=13 SET "Backend=host" "Constants=a = ${a}" ${quiet})
 endforeach()
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(rows.film.${backend} laplace ${film} CHECKS - - 1e-6 max_L2=7.2e-4 min_L2=7.05e-4 max_iterations=12
-                    SET "Backend=${backend}" "Baseline=trilinos_ml" ${quiet})
-endforeach()
+patchfem_run_backends(rows.film laplace ${film} CHECKS - - 1e-6 max_L2=7.2e-4 min_L2=7.05e-4 max_iterations=12
+                      SET "Baseline=trilinos_ml" ${quiet})
 patchfem_run_case(rows.film.3_ranks laplace ${film} RANKS 3 CHECKS - - 1e-6 max_L2=7.2e-4 min_L2=7.05e-4 max_iterations=13
                   SET "Backend=host" "Baseline=trilinos_jacobi" ${quiet})
 patchfem_run_case(rows.film.shared laplace ${film} RANKS 3 DEVICES 1 CHECKS max_L2=7.2e-4 min_L2=7.05e-4 max_iterations=13
@@ -30,11 +28,9 @@ patchfem_run_case(rows.reaction laplace ${film} CHECKS - - 1e-6 max_iterations=4
 patchfem_run_case(rows.material laplace ${film} CHECKS - - 1e-6 max_iterations=40
                   SET "Backend=host" "Baseline=umfpack" "Boundary conditions/Robin=0: 1| 1" "Exact solution/Formula=" "Material/Coefficient=y < 0.5 ? 1e8 : 1"
                       "Loads/Source=y < 0.5 ? 2e8 : 2" ${quiet})
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(rows.support.${backend} elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS - - 1e-5 max_iterations=60
-                    SET "Backend=${backend}" "Baseline=umfpack" "Refinement/Cycles=2" "Exact solution/Formula=" "Boundary conditions/Dirichlet="
-                        "Boundary conditions/Robin=0: 1e14*(1+y)| 1e12*(1+y)*y| 0" ${quiet})
-endforeach()
+patchfem_run_backends(rows.support elasticity ${parameter_files}/elasticity/convergence_2d.prm CHECKS - - 1e-5 max_iterations=60
+                      SET "Baseline=umfpack" "Refinement/Cycles=2" "Exact solution/Formula=" "Boundary conditions/Dirichlet="
+                          "Boundary conditions/Robin=0: 1e14*(1+y)| 1e12*(1+y)*y| 0" ${quiet})
 
 # Parts that turn about an edge or a node that they share with others: refused by place and motion, or solved but for
 # what would turn them.
@@ -50,11 +46,9 @@ patchfem_run_case(motions.chain ${hinge} SET ${chain}
                   ERROR "holds rotation about x, rotation about y, rotation about z of the part .* around .2.25 1.25 2.25., which meets the rest at the node .2 1 2. alone")
 patchfem_run_case(motions.corner ${hinge} SET ${corner}
                   ERROR "holds rotation of the part of the mesh around .1.25 1.25., which meets the rest at the node .1 1. alone")
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(motions.edge.project.${backend} ${hinge} CHECKS - - 1e-6 null_space=1 SET "Backend=${backend}" "Baseline=trilinos_ml" ${project})
-  patchfem_run_case(motions.chain.project.${backend} ${hinge} CHECKS - - 1e-6 null_space=4
-                    SET "Backend=${backend}" "Baseline=trilinos_jacobi" "Mesh/Global refinements=1" "Solver/Preconditioner=amg" ${chain} ${project})
-endforeach()
+patchfem_run_backends(motions.edge.project ${hinge} CHECKS - - 1e-6 null_space=1 SET "Baseline=trilinos_ml" ${project})
+patchfem_run_backends(motions.chain.project ${hinge} CHECKS - - 1e-6 null_space=4
+                      SET "Baseline=trilinos_jacobi" "Mesh/Global refinements=1" "Solver/Preconditioner=amg" ${chain} ${project})
 patchfem_run_case(motions.corner.project ${hinge} CHECKS - - 1e-6 null_space=1 SET "Backend=host" "Baseline=trilinos_jacobi" ${corner} ${project})
 patchfem_run_case(motions.large.project ${hinge} CHECKS null_space=1 max_iterations=16 SET "Backend=host" "Mesh/Global refinements=2" ${project})
 patchfem_run_case(motions.free.3_ranks ${hinge} RANKS 3 CHECKS - - 1e-6 null_space=7
@@ -63,10 +57,8 @@ patchfem_run_case(motions.free.3_ranks ${hinge} RANKS 3 CHECKS - - 1e-6 null_spa
 # What is out of balance is taken out by mass: u' = x, whatever the mesh. Its L2 error is that of interpolation.
 set(flux laplace ${cases}/unbalanced_flux/case.prm)
 set(flux_solution "Exact solution/Formula=x^2/2-1/6" ${quiet})
-foreach(backend host emulated_device cuda)
-  patchfem_run_case(motions.flux.${backend} ${flux} CHECKS - - 1e-7 null_space=1 max_L2=2.3e-4
-                    SET "Backend=${backend}" "Baseline=trilinos_jacobi" ${flux_solution})
-endforeach()
+patchfem_run_backends(motions.flux ${flux} CHECKS - - 1e-7 null_space=1 max_L2=2.3e-4
+                      SET "Baseline=trilinos_jacobi" ${flux_solution})
 patchfem_run_case(motions.flux.2_ranks ${flux} RANKS 2 CHECKS null_space=1 max_L2=2.3e-4 SET "Backend=host" ${flux_solution})
 patchfem_run_case(motions.flux.shared ${flux} RANKS 3 DEVICES 1 CHECKS null_space=1 max_L2=2.3e-4 SET "Backend=emulated_device" ${flux_solution})
 patchfem_run_case(motions.flux.trilinos ${flux} CHECKS null_space=1 max_L2=2.3e-4 SET "Backend=trilinos" "Solver/Preconditioner=jacobi" ${flux_solution})
