@@ -314,6 +314,7 @@ int main(int argc, char **argv)
     argv += 2;
     argc -= 2;
   }
+  check(argc <= 5, "arguments are left over");
   if (failed)
     return EXIT_FAILURE;
 
