@@ -157,7 +157,9 @@ namespace PatchFEM::internal
     if (is_launched())
       return;
     set_default("OMPI_MCA_ess_singleton_isolated", "1");
+    set_default("OMPI_MCA_orte_create_session_dirs", "0"); // all such processes would have one and the same
     set_default("OMPI_MCA_pml", "ob1");
+    set_default("OMPI_MCA_btl", "self");
   }
 
   void let_waiters_sleep(char **argv)

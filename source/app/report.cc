@@ -2,6 +2,7 @@
 #include <patchfem/app/report.h>
 #include <patchfem/base/commit.h>
 #include <patchfem/base/exceptions.h>
+#include <patchfem/base/quote.h>
 #include <patchfem/base/write_file.h>
 
 #include <deal.II/base/table_handler.h>
@@ -372,14 +373,14 @@ namespace PatchFEM
       add("(the file)", cycle.path, cycle.baseline ? str(format("%.2e") % cycle.difference.relative) : "-");
       for (const VariantReport &variant : cycle.variants)
         if (variant.error.empty())
-          add(variant.name, variant.path, str(format("%.2e") % variant.difference.relative));
+          add(printable(variant.name), variant.path, str(format("%.2e") % variant.difference.relative));
       std::cout << format("Variants of cycle %d; differences of solutions are from that of %s, relative to its largest "
                           "value:\n") %
                        number % (cycle.baseline ? "the baseline" : "the file");
       print(table);
       for (const VariantReport &variant : cycle.variants)
         if (!variant.error.empty())
-          std::cout << "Variant " << variant.name << " failed: " << variant.error << '\n';
+          std::cout << "Variant " << printable(variant.name) << " failed: " << variant.error << '\n';
     }
   } // namespace
 
