@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Bodies of the size that users have, a tenth of a million unknowns and more: multigrid takes few iterations more than for the small
-# cases of its kind, and finds what Trilinos does.
+# cases of its kind, and finds what a baseline does.
 set(only_thorough TRUE)
 set(once "Refinement/Cycles=1" ${quiet})
 patchfem_run_backends(thorough.cantilever elasticity ${parameter_files}/elasticity/cantilever.prm CHECKS max_relative_difference=1e-6 min_levels=3

@@ -21,7 +21,7 @@ namespace PatchFEM
     double total_flow = 0.;                               ///< their sum after the step: through the surface
   };
 
-  /** Of a solution from that of a reference, largest over all unknowns. */
+  /** How far a solution is from a reference, at most over all unknowns. */
   struct Difference
   {
     double largest  = 0.;
