@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "../../../doc/tutorials/minimal_surface.h"
 #include "../grad_div.h"
-#include "../newton/minimal_surface.h"
 
 #include <patchfem/assembly/assembler.h>
 
