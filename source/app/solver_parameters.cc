@@ -20,7 +20,7 @@ namespace PatchFEM
          AMGSmoother::automatic,
          {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"chebyshev",
-         "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, and where stiff material hinges in "
+         "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, and where nodes give way together in "
          "a factorised sparse approximate inverse",
          AMGSmoother::chebyshev,
          {"Smoothing range", "Stretched sweeps", "Stretched range"}},
@@ -162,6 +162,16 @@ namespace PatchFEM
                       "that aggregates lie across them; cells of good shape have no couplings so strong, and with too "
                       "large a threshold there are no aggregates, which is an error.",
                       Patterns::Double(0., 1.));
+    prm.declare_entry(
+        "Strength", "auto", Patterns::Selection("auto|distances|couplings"),
+        "Which nodes are strongly connected, on all levels: those near each other (distances), those whose "
+        "blocks of the matrix have large traces (couplings), or couplings where coefficients jump, else "
+        "distances (auto). Not with a Strength threshold or the smoother patch.");
+    prm.add_parameter(
+        "Coupling threshold", aggregation.coupling_threshold,
+        "Nodes are strongly connected by couplings if theirs is at least this times the geometric mean of "
+        "the largest ones of both.",
+        Patterns::Double(0., 0.99));
     prm.add_parameter("Aggregate distance", aggregation.aggregate_distance,
                       "Aggregates grow around nodes that are more than so many edges apart, 1 on levels where nodes "
                       "make a line, or of solids a surface. With 1 and a Minimum aggregate size of 3 they have half as "
@@ -221,6 +231,10 @@ namespace PatchFEM
             ".");
     if (get("Solution", "Incomplete Cholesky") == "exact")
       incomplete_cholesky.n_sweeps = 0;
+    const std::string strength = get("Strength", "AMG");
+    aggregation.strength       = strength == "couplings"   ? Aggregation::Strength::couplings
+                                 : strength == "distances" ? Aggregation::Strength::distances
+                                                           : Aggregation::Strength::automatic;
     for (const SmootherRow &row : smoothers())
       if (row.name == get("Smoother", "AMG"))
         amg.smoother = row.smoother;

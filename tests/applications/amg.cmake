@@ -109,7 +109,7 @@ patchfem_run_case(memory.amg.q2 laplace ${parameter_files}/laplace/convergence_3
 set(layers "Material/Young's modulus=sin(20*x)>0 ? 1e15 : 1e9" "Output/Pictures=none" "Solver/Preconditioner=amg")
 foreach(backend host emulated_device cuda)
   patchfem_run_case(amg.rules.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm SET "Backend=${backend}" ${layers}
-                    CHECKS level:0/strength=coefficients level:0/aggregate_distance=2 level:0/n_modes=6 level:1/sweeps=3 level:0/visits=1)
+                    CHECKS level:0/strength=couplings level:0/aggregate_distance=2 level:0/n_modes=6 level:1/sweeps=3 level:0/visits=1)
   patchfem_run_case(amg.no_rules.${backend} elasticity ${parameter_files}/elasticity/cantilever.prm SET "Backend=${backend}" ${layers}
                     "Solver/AMG/Disabled rules=all" "Solver/AMG/Time phases=true" CHECKS level:0/strength=pattern level:0/weak_couplings=0 level:1/sweeps=2 level:0/smoother=chebyshev)
 endforeach()

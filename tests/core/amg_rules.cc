@@ -20,8 +20,8 @@ TEST(AMGRules, NamesStandForThem)
   }
   EXPECT_EQ(amg_rules().size(), sum.size());
   EXPECT_TRUE(sum.all() && amg_rules_of(" all ").all() && amg_rules_of("").none());
-  EXPECT_EQ(amg_rules_of("weak couplings,partial W-cycle").count(), 2u);
-  EXPECT_NE(message_of([] { amg_rules_of("weak couplings, w"); }).find("; there are: all, mesh distances"),
+  EXPECT_EQ(amg_rules_of("chain weights,partial W-cycle").count(), 2u);
+  EXPECT_NE(message_of([] { amg_rules_of("chain weights, w"); }).find("; there are: all, mesh distances"),
             std::string::npos);
 }
 

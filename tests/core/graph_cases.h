@@ -186,42 +186,6 @@ namespace cases
     });
   }
 
-  /** The edges of @p graph along which the coefficient of @p A does not jump; those of one length are compared. */
-  inline PatchFEM::Adjacency without_jumps(const PatchFEM::SlicedEllpackMatrix<double> &A,
-                                           const PatchFEM::Adjacency                   &graph,
-                                           const int                                    dim,
-                                           const PatchFEM::Array<double>               &points)
-  {
-    using namespace PatchFEM;
-    return choose(A.backend(), [&](auto where) {
-      Array<double>        couplings = graph_tools::couplings_of(where, A, graph), none;
-      Array<unsigned char> kinds;
-      const Array<double>  largest = graph_tools::largest_couplings(where, graph, couplings, nullptr, none);
-      graph_tools::find_jumps(where, graph, couplings, nullptr, none, largest, kinds);
-      graph_tools::compare_alike(where, graph, nullptr, {points.data(), dim, dim}, largest, kinds, couplings, none);
-      graph_tools::find_jumps(where, graph, couplings, nullptr, none,
-                              graph_tools::largest_couplings(where, graph, couplings, nullptr, none), kinds);
-      return graph_tools::uniform_edges(where, graph, couplings, kinds, {}, graph);
-    });
-  }
-
-  /** What edges between @p groups of nodes couple, of @p graph, whose edges couple @p couplings. */
-  inline std::vector<double> couplings_between_groups(const PatchFEM::Adjacency &graph,
-                                                      const std::vector<double> &couplings,
-                                                      const std::vector<int>    &group,
-                                                      const PatchFEM::Adjacency &groups)
-  {
-    using namespace PatchFEM;
-    const AggregateLists lists(graph.backend(), group);
-    return choose(graph.backend(),
-                  [&](auto where) {
-                    return graph_tools::couplings_between_groups(
-                        where, graph, Array<double>(graph.backend(), couplings), lists.aggregate_offsets(),
-                        lists.aggregate_nodes(), lists.aggregate_of_node(), groups);
-                  })
-        .to_vector();
-  }
-
   inline Lists to_lists(const PatchFEM::Adjacency &graph)
   {
     const std::vector<std::int64_t> offsets    = graph.offsets().to_vector();

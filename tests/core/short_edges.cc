@@ -163,6 +163,10 @@ namespace
               const int                  dim,
               const std::vector<double> &points)
     {
+      Aggregation::AdditionalData data;
+      data.patches  = false;
+      data.strength = Aggregation::Strength::distances;
+      aggregation   = MISAggregation(data);
       matrix.reinit(backend, isotropic_matrix(graph, block_size, dim, points), block_size, block_size);
       aggregation.know_points(dim, Array<double>(backend, points));
       fine                          = aggregation.aggregate(0, matrix).aggregate_of_node().to_vector();

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "jump_steps.h"
+#include "coupling_steps.h"

@@ -191,19 +191,16 @@ namespace PatchFEM::graph_tools
   int maximal_independent_set(Where, const Adjacency &graph, int k, Array<int> &members);
 
   // Jumps of the coefficient. A piece of stiff material around which all is soft moves by itself: a motion of its own has
-  // the energy of what is soft, and relaxation, which weighs with the diagonal, does not see it. So an aggregate may have
-  // nodes of one such piece, and soft ones beside, and not of two. What edges couple is read from the finest matrix; an
-  // edge between groups of nodes couples what the strongest edge between their nodes does. Entries of coarse matrices
-  // tell less: those of single precision along cells that were flat are rounding, and their blocks mix motions.
+  // the energy of what is soft, and relaxation, which weighs with the diagonal, does not see it.
 
   /// Of the rows that are looked at more than this share has to see a jump: among 50 million tetrahedra at random some are
   /// so flat that 8 of 10 million rows do, and a single inclusion is few modes, which conjugate gradients find.
   constexpr double least_share_of_jumps = 1e-5;
 
   /**
-   * How many rows of @p A see jumps of the coefficient, and how many were looked at, one in eight or some 260 thousand, so
-   * that meshes without any pay for no more: what is stiff has several nodes. At least a quarter of the edges of one have to cross jumps: edges
-   * of odd cells may be weak.
+   * How many rows of @p A see jumps of the coefficient, and how many were looked at, one in eight or some 260 thousand,
+   * so that meshes without any pay for no more: what is stiff has several nodes. At least a quarter of the edges of one
+   * have to cross jumps: edges of odd cells may be weak.
    */
   template <typename Number, typename Where>
   std::array<std::int64_t, 2>
@@ -215,21 +212,17 @@ namespace PatchFEM::graph_tools
     return static_cast<double>(rows[0]) > least_share_of_jumps * static_cast<double>(rows[1]);
   }
 
-  /** [edge], the largest absolute value of the block of @p A; @p edges are among its blocks. */
-  template <typename Number, typename Where>
-  Array<double> couplings_of(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges);
-
-  /** [edge of @p groups], a graph from between_groups() or of aggregates, from what @p edges between nodes couple. */
+  /** [edge of @p groups], see between_groups(): the sum of @p weights of the edges between them. */
   template <typename Where>
-  Array<double> couplings_between_groups(Where,
-                                         const Adjacency     &edges,
-                                         const Array<double> &couplings,
-                                         const Array<int>    &offsets,
-                                         const Array<int>    &nodes,
-                                         const Array<int>    &group,
-                                         const Adjacency     &groups);
+  Array<double> sums_between_groups(Where,
+                                    const Adjacency     &edges,
+                                    const Array<double> &weights,
+                                    const Array<int>    &offsets,
+                                    const Array<int>    &nodes,
+                                    const Array<int>    &group,
+                                    const Adjacency     &groups);
 
-  /** [node], of its edges, those to nodes of other ranks, too, if there are such. */
+  /** [node], the largest of its edges, those to nodes of other ranks, too, if there are such. */
   template <typename Where>
   Array<double> largest_couplings(Where,
                                   const Adjacency     &edges,
@@ -237,90 +230,27 @@ namespace PatchFEM::graph_tools
                                   const Adjacency     *across,
                                   const Array<double> &couplings_across);
 
-  /**
-   * How many ends of edges cross jumps; @p kinds [edge] is 0 there. Others couple at least a part of what either end does
-   * with anything, 2, or both ends do with a third node, 1: trilinear hexahedra do not couple along their edges. With
-   * edges @p across, to nodes of other ranks, that node may be a ghost, and @p largest has ghosts, too.
-   */
-  template <typename Where>
-  std::int64_t find_jumps(Where,
-                          const Adjacency      &edges,
-                          const Array<double>  &couplings,
-                          const Adjacency      *across,
-                          const Array<double>  &couplings_across,
-                          const Array<double>  &largest,
-                          Array<unsigned char> &kinds);
-
-  /** Where pieces of stiff material turn about the nodes that they share. */
-  struct Hinges
-  {
-    CompressedPattern coupled; ///< ends of kind 2; with ranks ghosts, too, as columns and then as rows
-    Array<int>        rows;    ///< of columns from the first ghost on
-    Array<int>        pieces;  ///< [entry of coupled], from 1 on; 0 where all that a node couples with is one
-    Array<int>        largest; ///< [node], piece of a hinge, 0 of other nodes
-  };
-
-  /** The nodes that @p edges of kind 2 lead to, and those @p across, if there are such, that couple as much. */
-  template <typename Where>
-  CompressedPattern coupled_nodes(Where,
-                                  const Adjacency            &edges,
-                                  const Array<unsigned char> &kinds,
-                                  const Adjacency            *across,
-                                  const Array<double>        &couplings_across,
-                                  const Array<double>        &largest);
+  // Strength of connection by traces, see CouplingAggregation.
 
   /**
-   * Pieces of stiff material that share a node, or the nodes of an edge in 3D, turn about them: such nodes go with the
-   * largest piece. What a node couples with falls into pieces, from a node on what couples with one of the piece, and in 3D
-   * with two that couple with each other: with a face. Pieces may share nodes, but not all that one has for itself. It is a
-   * hinge if two have 2 n_dims - 3 nodes at least, not all of a cell, as beside a large piece only the strongest couplings
-   * of a cell count; with 4 in place of 3, single cells 1e6 times as stiff take 155 steps for 108. Nodes softer than what is
-   * around, and those that couple with more than 64 or in more than 8 pieces, are none. Returns how many are.
+   * [edge], -tr A_ij where that is positive; and tr A_ij where it is more than four times the largest -tr A_ij of the
+   * row, as along films and supports that are much stiffer than what they hold, else 0.
    */
+  template <typename Number, typename Where>
+  Array<double> trace_weights(Where, const SlicedEllpackMatrix<Number> &A, const Adjacency &edges);
+
+  /** The edges of w_ij >= threshold sqrt(m_i m_j), m = @p largest [node], which weigh 1024 w_ij / sqrt(m_i m_j). */
   template <typename Where>
-  std::int64_t find_hinges(
-      Where, const Adjacency &edges, const Adjacency *across, const Array<double> &largest, int n_dims, Hinges &hinges);
+  Adjacency strong_edges(
+      Where, const Adjacency &edges, const Array<double> &weights, const Array<double> &largest, double threshold);
 
   /**
-   * Edges of hinges to pieces other than the largest get the kind 0, as do all those of kind 1 whose ends couple both with
-   * fewer than n_dims nodes; cut near hinges alone, single cells 1e6 times as stiff took 258 steps for 138. Returns how
-   * many ends are cut.
+   * Adds to @p strong and, of several ranks, to @p strong_across those of the edges @p all and @p across whose ends have
+   * strong edges to a third node; of two that a rank does not own it knows no edge.
    */
   template <typename Where>
-  std::int64_t
-  cut_at_hinges(Where, const Adjacency &edges, const Hinges &hinges, int n_dims, Array<unsigned char> &kinds);
-
-  /**
-   * Where edges of kind 0 are longer or shorter than what couples most at their ends they are weak by their length.
-   * They get what they would couple if those about as long coupled as much; how many may have changed.
-   */
-  template <typename Where>
-  std::int64_t compare_alike(Where,
-                             const Adjacency            &edges,
-                             const Adjacency            *across,
-                             const NodePoints           &at,
-                             const Array<double>        &largest,
-                             const Array<unsigned char> &kinds,
-                             Array<double>              &couplings,
-                             Array<double>              &couplings_across);
-
-  /** [node], 1 where it couples with one of another rank; @p largest [node] is of ghosts, too. */
-  template <typename Where>
-  Array<unsigned char>
-  tied_across(Where, const Adjacency &across, const Array<double> &couplings_across, const Array<double> &largest);
-
-  /**
-   * Those of @p candidates, which are among @p edges, that cross no jump. A node all of whose edges would go, as one
-   * between stiff ones, keeps that along which it couples most: it joins what it hangs from and ties nothing together,
-   * unless it is @p tied to other ranks (empty: none is): then it is the end of a stiff piece, and stays alone.
-   */
-  template <typename Where>
-  Adjacency uniform_edges(Where,
-                          const Adjacency            &edges,
-                          const Array<double>        &couplings,
-                          const Array<unsigned char> &kinds,
-                          const Array<unsigned char> &tied,
-                          const Adjacency            &candidates);
+  void
+  close_triangles(Where, const Adjacency &all, const Adjacency &across, Adjacency &strong, Adjacency &strong_across);
 
   /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
   constexpr int whole_node = 12;

@@ -32,15 +32,9 @@ namespace PatchFEM
     /// 56 and 38.
     constexpr double line_share = 0.35;
 
-    /// Levels of bodies below the finest are smoothed by inverses of neighbourhoods if more than this share of their edges
-    /// cross jumps: layers of one cell take 27 steps in place of 39, with half as long a set-up again, blocks of eight cells
-    /// 36 for 58. It is 0.3 to 0.7 there, and 0.06 or less of a few large inclusions, and of small ones, which are in one
-    /// aggregate with what is around them.
-    constexpr double many_jumps = 0.15;
-
-    /// The same if they are surfaces or lines: beams of 1000 : 1 take 65 steps in place of 187, plates of 64 : 1 35 in place
-    /// of 44. With what levels of many jumps have beams would take 51, but plates of 1000 : 1 a quarter longer in all. Both
-    /// only if the graph of a level makes for no larger share of the entries of the finest one, so that it costs little.
+    /// Levels of bodies below the finest that are surfaces or lines are smoothed by inverses of neighbourhoods: beams of
+    /// 1000 : 1 take 65 steps in place of 187, plates of 64 : 1 35 in place of 44. Only if the graph of a level makes for no
+    /// larger share of the entries of the finest one, so that it costs little.
     constexpr double cheap_share = 0.2;
 
     /** Neighbours of a node in the mean, to the nearest. */
@@ -78,97 +72,32 @@ namespace PatchFEM
     }
   } // namespace
 
-  /** What edges of a level couple, and which of them cross jumps of the coefficient. */
-  struct MISAggregation::Jumps
-  {
-    Array<double>        couplings, couplings_across;
-    Array<unsigned char> kinds; ///< see graph_tools::find_jumps()
-    Array<unsigned char> tied;  ///< [node], to other ranks; empty without
-    std::int64_t         n = 0; ///< ends of edges that do, on this rank
-  };
-
-  /** On the finest level from @p A, which tells whether there are any; below from what is coupled there. */
+  /** Whether they are asked for, or coefficients jump on any rank. */
   template <typename Number>
-  void MISAggregation::find_jumps(const SlicedEllpackMatrix<Number> &A,
-                                  const unsigned int                 level,
-                                  const Adjacency                   &all,
-                                  const Adjacency                   &across,
-                                  Jumps                             &result)
+  bool MISAggregation::is_for_couplings(const SlicedEllpackMatrix<Number> &A, const Adjacency &all) const
   {
-    const Backend           &place   = A.backend();
-    const Partitioner *const ranks   = A.partitioner().get();
-    const Adjacency *const   outside = ranks != nullptr ? &across : nullptr;
-    const bool               finest  = level + levels_above == 0;
-    choose(place, [&](auto where) {
-      const auto on_any = [&](const std::int64_t n) {
-        return (ranks != nullptr ? ranks->communicator().sum(n) : n) > 0;
-      };
-      Array<double> largest;
-      const auto    find = [&] {
-        largest = graph_tools::largest_couplings(where, all, result.couplings, outside, result.couplings_across);
-        if (ranks != nullptr)
-          largest = rank_edges::with_ghosts(place, *ranks, largest);
-        result.n = graph_tools::find_jumps(where, all, result.couplings, outside, result.couplings_across, largest,
-                                              result.kinds);
-        return on_any(result.n);
-      };
-      if (finest)
-      {
-        if (has(AMGRule::sampled_discontinuities))
-        {
-          auto rows = graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
-          if (ranks != nullptr)
-            ranks->communicator().sum(rows.data(), 2);
-          jumps = graph_tools::may_jump(rows);
-          if (!jumps)
-            return;
-        }
-        result.couplings = graph_tools::couplings_of(where, A, all);
-        if (ranks != nullptr)
-          result.couplings_across = graph_tools::couplings_of(where, A, across);
-      }
-      else
-      {
-        result.couplings.copy_from(place, level > 0 ? couplings.back() : couplings_above);
-        if (ranks != nullptr)
-          result.couplings_across.copy_from(place, edges_across.back().couplings);
-      }
-      jumps = find() || !finest;
-      if (jumps && finest)
-      {
-        Array<double> here;
-        if (ranks != nullptr)
-          here = rank_edges::with_ghosts(place, *ranks, points, width);
-        const double *const at = ranks != nullptr ? here.data() : points.data();
-        if (has(AMGRule::weak_by_length) &&
-            on_any(graph_tools::compare_alike(where, all, outside, {at, n_coordinates, width}, largest, result.kinds,
-                                              result.couplings, result.couplings_across)))
-          jumps = find();
-        // Of bodies, that is with a displacement for each coordinate.
-        if (jumps && has(AMGRule::mechanism_nodes) && A.block_rows() > 1 && A.block_rows() == n_coordinates)
-        {
-          graph_tools::Hinges found;
-          found.coupled =
-              graph_tools::coupled_nodes(where, all, result.kinds, outside, result.couplings_across, largest);
-          if (ranks != nullptr)
-            found.rows = rank_edges::append_ghosts(*ranks, found.coupled);
-          if (on_any(graph_tools::find_hinges(where, all, outside, largest, n_coordinates, found)))
-            result.n += graph_tools::cut_at_hinges(where, all, found, n_coordinates, result.kinds);
-        }
-      }
-      if (jumps && ranks != nullptr)
-        result.tied = graph_tools::tied_across(where, across, result.couplings_across, largest);
+    if (data.strength != Aggregation::Strength::automatic)
+      return data.strength == Aggregation::Strength::couplings;
+    if (n_coordinates == 0 || !has(AMGRule::couplings_at_discontinuities))
+      return false;
+    auto rows = choose(A.backend(), [&](auto where) {
+      return graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
     });
+    if (A.partitioner() != nullptr)
+      A.partitioner()->communicator().sum(rows.data(), 2);
+    return graph_tools::may_jump(rows);
   }
 
   template <typename Number>
   AggregateLists MISAggregation::aggregate_level(const unsigned int level, const SlicedEllpackMatrix<Number> &A)
   {
+    if (level > 0 && by_couplings)
+      return by_couplings->aggregate(level, A);
     require(level <= aggregations.size(), "Aggregates of level ", level,
             " were asked for before those of the level above.");
+    by_couplings.reset();
     aggregations.resize(level);
     edges_across.resize(level);
-    couplings.resize(level);
     Aggregation::AdditionalData parameters = data;
     parameters.patches                     = data.patches || patches_wanted;
     parameters.bytes_per_value             = sizeof(Number);
@@ -176,13 +105,11 @@ namespace PatchFEM
       parameters.patch_storage = patch_storage;
     const Partitioner *const ranks = A.partitioner().get();
     const auto of_all = [&](const std::int64_t n) { return ranks != nullptr ? ranks->communicator().sum(n) : n; };
-    const unsigned int depth = level + levels_above;
-    const Adjacency   &above = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
-    if (depth == 0)
-      material_depth = none;
-    const bool follow     = depth > 0 && of_all(above.n_edges()) > 0;
-    const bool by_entries = depth == 0 && data.strength_threshold != 0.;
-    Adjacency  pattern, strong, across;
+    const unsigned int depth      = level + levels_above;
+    const Adjacency   &above      = level > 0 ? aggregations.back().aggregate_graph() : graph_above;
+    const bool         follow     = depth > 0 && of_all(above.n_edges()) > 0;
+    const bool         by_entries = depth == 0 && data.strength_threshold != 0.;
+    Adjacency          pattern, strong, across;
     if (!follow || parameters.patches)
       pattern.reinit(A);
     if (by_entries)
@@ -202,15 +129,16 @@ namespace PatchFEM
     const Adjacency &all = follow ? above : by_entries ? strong : pattern;
     const double     factor =
         data.distance_factor * (1. + (n_coordinates == 2 ? rounding_of_lengths : -rounding_of_lengths));
-    const bool distances_count = n_coordinates > 0 && data.distance_factor > 0. && !by_entries &&
-                                 depth <= material_depth && has(AMGRule::mesh_distances);
+    const bool distances_count =
+        n_coordinates > 0 && data.distance_factor > 0. && !by_entries && has(AMGRule::mesh_distances);
     if (distances_count && depth == 0 && has(AMGRule::tensor_metric))
       find_metric(A);
-    Jumps crossed;
-    jumps = depth == 0 ? n_coordinates > 0 && !by_entries && has(AMGRule::weak_couplings)
-                       : jumps && follow && has(AMGRule::coarse_couplings);
-    if (jumps)
-      find_jumps(A, level, all, across, crossed);
+    if (depth == 0 && !by_entries && !parameters.patches && is_for_couplings(A, pattern))
+    {
+      by_couplings = std::make_unique<CouplingAggregation>(data);
+      by_couplings->know_pattern(std::move(pattern));
+      return by_couplings->aggregate(level, A);
+    }
     Adjacency  strong_across; // those to nodes of other ranks
     const bool by_distance =
         distances_count && (ranks != nullptr ? rank_edges::find_short(*ranks, all, across, n_coordinates, width, points,
@@ -221,15 +149,7 @@ namespace PatchFEM
     Aggregation      next;
     AggregationFacts facts;
     std::int64_t     n_strong = 0; // ends of edges
-    bool             fewer    = false;
-    const auto       reinit   = [&](const Adjacency &candidates, const bool in_lines) {
-      Adjacency uniform;
-      if (crossed.n > 0)
-        uniform = choose(A.backend(), [&](auto where) {
-          return graph_tools::uniform_edges(where, all, crossed.couplings, crossed.kinds, crossed.tied, candidates);
-        });
-      fewer                                   = crossed.n > 0 && uniform.n_ends() < candidates.n_ends();
-      const Adjacency                  &graph = fewer ? uniform : candidates;
+    const auto       reinit   = [&](const Adjacency &graph, const bool in_lines) {
       const Aggregation::AdditionalData of_level =
           has(AMGRule::small_aggregates) ? smaller(parameters, depth, graph, in_lines, A.block_rows()) : parameters;
       facts.distance   = of_level.aggregate_distance;
@@ -258,9 +178,6 @@ namespace PatchFEM
                            most_aggregates * static_cast<double>(of_all(all.n_nodes() - n_cut));
     if (!along_short_edges)
       reinit(all, false);
-    const bool any_jumps = jumps && of_all(fewer ? 1 : 0) > 0;
-    if (any_jumps && !along_short_edges && depth < material_depth && has(AMGRule::material_depth))
-      material_depth = depth;
     if (n_coordinates > 0)
       points = choose(A.backend(), [&](auto where) {
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
@@ -269,44 +186,30 @@ namespace PatchFEM
     AggregateLists lists(copy(next.aggregate_of_node()), copy(next.aggregate_offsets()), copy(next.permutation()));
     edges_across.emplace_back();
     if (ranks != nullptr)
-      edges_across.back() = rank_edges::between_aggregates(*ranks, across, crossed.couplings_across, next, lists);
-    couplings.emplace_back();
-    if (jumps && has(AMGRule::coarse_couplings))
-      couplings.back() = choose(A.backend(), [&](auto where) {
-        return graph_tools::couplings_between_groups(where, all, crossed.couplings, next.aggregate_offsets(),
-                                                     next.permutation(), next.aggregate_of_node(),
-                                                     next.aggregate_graph());
-      });
+      edges_across.back() = rank_edges::between_aggregates(*ranks, across, Array<double>(), next, lists);
     if (parameters.patches)
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
-    lists.set_jumps(any_jumps);
-    // Nodes, ends of edges between those of one rank and of all edges, of those that cross jumps, of all blocks and of
-    // strong ones.
+    // Nodes, ends of edges, of edges between those of one rank in all blocks, and of strong ones.
     const std::int64_t n_blocks  = by_entries ? pattern.n_ends() : all.n_ends();
-    std::int64_t       counts[6] = {all.n_nodes(), all.n_ends(), all.n_ends(), crossed.n, n_blocks, n_strong};
+    std::int64_t       counts[4] = {all.n_nodes(), all.n_ends(), n_blocks, n_strong};
     if (ranks != nullptr)
     {
-      counts[2] += across.n_ends();
-      ranks->communicator().sum(counts, 6);
+      counts[1] += across.n_ends();
+      ranks->communicator().sum(counts, 4);
     }
-    const std::string by = width > n_coordinates ? "tensors" : "distances";
-    facts.strength       = by_entries           ? "entries"
-                           : !along_short_edges ? any_jumps ? "coefficients" : "pattern"
-                           : any_jumps          ? by + ", coefficients"
-                                                : by;
-    facts.n_couplings    = counts[4] / 2;
-    facts.n_weak         = (counts[4] - counts[5]) / 2;
+    facts.strength    = by_entries              ? "entries"
+                        : !along_short_edges    ? "pattern"
+                        : width > n_coordinates ? "tensors"
+                                                : "distances";
+    facts.n_couplings = counts[2] / 2;
+    facts.n_weak      = (counts[2] - counts[3]) / 2;
     lists.set_facts(std::move(facts));
-    const double entries = static_cast<double>(counts[0] + counts[2]) * A.block_rows() * A.block_rows();
+    const double entries = static_cast<double>(counts[0] + counts[1]) * A.block_rows() * A.block_rows();
     if (depth == 0)
       finest_entries = entries;
-    if (depth > 0 && A.block_rows() > 1 && entries <= cheap_share * finest_entries && has(AMGRule::collective_modes))
-    {
-      if (any_jumps && static_cast<double>(counts[3]) > many_jumps * static_cast<double>(counts[1]))
-        lists.set_joint_motions(JointMotions::jumps);
-      else if (bends(A.block_rows(), counts[0], counts[2]))
-        lists.set_joint_motions(JointMotions::bending);
-    }
+    if (depth > 0 && entries <= cheap_share * finest_entries && has(AMGRule::collective_modes) &&
+        bends(A.block_rows(), counts[0], counts[1]))
+      lists.set_bends();
     aggregations.push_back(std::move(next)); // with whose room references to what is above end
     if (along_short_edges && has(AMGRule::mode_preserving_dropping))
       lists.set_short_edges(std::move(strong), std::move(strong_across));
@@ -317,19 +220,19 @@ namespace PatchFEM
 
   std::unique_ptr<AMGAggregation> MISAggregation::gather(const unsigned int level, const Partitioner &nodes) const
   {
+    if (by_couplings)
+      return by_couplings->gather(level, nodes);
     auto result = std::make_unique<MISAggregation>(data);
     if (level == 0)
       return result;
     const Adjacency &own   = aggregations[level - 1].aggregate_graph();
     result->levels_above   = level;
-    result->material_depth = material_depth;
-    result->jumps          = jumps;
     result->finest_entries = finest_entries;
     result->width          = width;
     result->points         = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
+    Array<double> none;
     result->graph_above =
-        rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]), couplings[level - 1],
-                                 edges_across[level - 1].couplings, result->couplings_above);
+        rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]), none, none, none);
     return result;
   }
 

@@ -102,8 +102,8 @@ namespace PatchFEM::rank_edges
       result.graph = graph_tools::between_groups(where, across, aggregates.aggregate_offsets(),
                                                  aggregates.permutation(), all, numbers.n());
       if (couplings.size() > 0)
-        result.couplings = graph_tools::couplings_between_groups(
-            where, across, couplings, aggregates.aggregate_offsets(), aggregates.permutation(), all, result.graph);
+        result.couplings = graph_tools::sums_between_groups(where, across, couplings, aggregates.aggregate_offsets(),
+                                                            aggregates.permutation(), all, result.graph);
     });
     result.others = numbers.of_others();
     Array<int> of_ghosts(place, nodes.n_ghosts());
@@ -191,18 +191,6 @@ namespace PatchFEM::rank_edges
     result.reinit(Array<std::int64_t>(place, offsets), Array<int>(place, neighbours), Array<int>(place, weights));
     couplings_of_all = Array<double>(place, coupled);
     return result;
-  }
-
-  Array<int> append_ghosts(const Partitioner &nodes, CompressedPattern &rows)
-  {
-    const int     n = nodes.n_owned();
-    CoarseNumbers numbers(nodes.communicator(), n);
-    numbers.add(global_ghosts(nodes));
-    const std::vector<int> columns = GhostRows().append(nodes, numbers, rows).to_vector();
-    std::vector<int>       result(numbers.n() - n, -1);
-    for (std::size_t g = 0; g < columns.size(); ++g)
-      result[columns[g] - n] = n + static_cast<int>(g);
-    return Array<int>(rows.columns.backend(), result);
   }
 
   template Adjacency across(const SlicedEllpackMatrix<float> &, double);

@@ -19,7 +19,8 @@ namespace PatchFEM::rank_edges
 
   /**
    * Those of the graph of @p aggregates, which weigh what the edges @p across between their nodes do, and couple what
-   * these do if @p couplings of them are known. @p lists learn what aggregates ghosts have.
+   * these do if @p couplings of them are known, in sum. @p lists learn what aggregates ghosts
+   * have.
    */
   AggregateEdges between_aggregates(const Partitioner   &nodes,
                                     const Adjacency     &across,
@@ -51,13 +52,6 @@ namespace PatchFEM::rank_edges
                          const Array<double> &couplings,
                          const Array<double> &couplings_across,
                          Array<double>       &couplings_of_all);
-
-  /**
-   * The rows of ghosts of a graph, as their owners have them, behind those of owned nodes, whose columns ascend and are
-   * nodes here. Nodes of others that a row of a ghost leads to become columns, too. Returns the rows of columns from
-   * n_owned() on, or -1.
-   */
-  Array<int> append_ghosts(const Partitioner &nodes, CompressedPattern &rows);
 
   /** @p values of all nodes here, [node][width], from those of owned ones. */
   template <typename T>

@@ -13,12 +13,6 @@ namespace PatchFEM
       /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
       constexpr int most_neighbours = 20;
 
-      /// The same at hinges: fibres that cut cells, 1e6 times as stiff, take 19 steps, with 16 and 12 39 and 89, with 40 17.
-      constexpr int most_at_hinges = 24;
-
-      /// Hinges count where so many nodes are, of those that are looked at.
-      constexpr double least_hinged_share = 0.01;
-
       /// A body in which fewer nodes than this share are of nearly incompressible material is smoothed as others are.
       constexpr double least_incompressible_share = 0.01;
     } // namespace
@@ -27,17 +21,7 @@ namespace PatchFEM
     bool
     choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters)
     {
-      const int  n_c    = A.block_rows();
-      const bool sample = parameters.has(AMGRule::sampled_mechanisms) && parameters.has(AMGRule::factorised_inverse);
-      if (sample && (parameters.smoother == AMGSmoother::automatic || parameters.smoother == AMGSmoother::chebyshev))
-      {
-        std::int64_t counts[2] = {0, 0};
-        if (n_c > 1 && A.n_rows() > 0)
-          counts[0] = choose(A.backend(), [&](auto where) { return count_hinges(where, A, counts[1]); });
-        if (A.partitioner() != nullptr)
-          A.partitioner()->communicator().sum(counts, 2);
-        parameters.hinges = static_cast<double>(counts[0]) > least_hinged_share * static_cast<double>(counts[1]);
-      }
+      const int n_c = A.block_rows();
       if (parameters.smoother != AMGSmoother::automatic)
         return false;
       parameters.smoother = AMGSmoother::chebyshev;
@@ -76,15 +60,16 @@ namespace PatchFEM
   } // namespace multigrid
 
   template <typename Number>
-  void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number> &A, const FactorizedInverseRows which)
+  void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number>     &A,
+                                             const FactorizedInverseRows            which,
+                                             const PreconditionBlockJacobi<Number> *D_inverse)
   {
     const Backend          &place   = A.backend();
     const int               n_c     = A.block_rows();
     const CompressedPattern pattern = choose(place, [&](auto where) {
       return which == FactorizedInverseRows::neighbours
                  ? multigrid::preceding_neighbours(where, A, multigrid::most_neighbours)
-                 : multigrid::preceding_at_hinges(where, A, which == FactorizedInverseRows::hinges_at_jumps,
-                                                  multigrid::most_at_hinges);
+                 : multigrid::preceding_couplings(where, A, *D_inverse->block_diagonal());
     });
     const CompressedPattern transposed =
         choose(place, [&](auto where) { return multigrid::transpose(where, pattern); });
@@ -97,11 +82,12 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void FactorizedInverse<Number>::update(const SlicedEllpackMatrix<Number> &A)
+  void FactorizedInverse<Number>::update(const SlicedEllpackMatrix<Number>     &A,
+                                         const PreconditionBlockJacobi<Number> *D_inverse)
   {
     // Which they are depends on the values.
     if (rows != FactorizedInverseRows::neighbours || width > multigrid::most_neighbours)
-      initialize(A, rows);
+      initialize(A, rows, D_inverse);
     else
       choose(A.backend(), [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
   }
@@ -126,23 +112,21 @@ namespace PatchFEM
   template <typename Number>
   std::string FactorizedInverseSmoother<Number>::name() const
   {
-    const std::string of = "chebyshev, factorised inverse of ";
-    return of + (rows == FactorizedInverseRows::neighbours ? "neighbours"
-                 : rows == FactorizedInverseRows::hinges   ? "second neighbours"
-                                                           : "second neighbours at discontinuities");
+    return std::string("chebyshev, factorised inverse of ") +
+           (rows == FactorizedInverseRows::neighbours ? "neighbours" : "strong couplings");
   }
 
   template <typename Number>
-  void FactorizedInverseSmoother<Number>::initialize(const SlicedEllpackMatrix<Number> &A,
-                                                     const PreconditionBlockJacobi<Number> &,
+  void FactorizedInverseSmoother<Number>::initialize(const SlicedEllpackMatrix<Number>     &A,
+                                                     const PreconditionBlockJacobi<Number> &D_inverse,
                                                      const LargestEigenvalue<Number> &)
   {
     matrix = &A;
     each(A.partitioner(), [&] {
       if (coefficients.empty())
-        inverse.initialize(A, rows);
+        inverse.initialize(A, rows, &D_inverse);
       else
-        inverse.update(A);
+        inverse.update(A, &D_inverse);
       coefficients.reinit(A.backend(), 2 * std::size_t(n_steps));
       d.reinit(A.backend(), A.n_rows(), true);
       z.reinit(A.backend(), A.n_rows(), true);

@@ -75,126 +75,6 @@ namespace PatchFEM::multigrid
     }
   };
 
-  /** Couplings of nodes, see preceding_at_hinges(). */
-  template <typename Number>
-  struct HingeRows
-  {
-    static constexpr int team_size = 32, table_size = 512, n_kept = 64;
-
-    /// Of the largest coupling of either node, which a strong one is.
-    static constexpr double least_coupling = 0.05;
-
-    SlicedEllpackView<Number> A;
-    const double             *largest  = nullptr; ///< [node] see coupling()
-    const double             *diagonal = nullptr; ///< norms of diagonal blocks
-    const std::uint64_t      *order    = nullptr;
-    const unsigned char      *reaches  = nullptr; ///< whether a row has more than itself
-
-    /** The largest entry of block @p k of row @p i. */
-    PATCHFEM_INLINE double coupling(const int i, const int k) const
-    {
-      double result = 0.;
-      for (int a = 0; a < A.block_rows; ++a)
-        for (int c = 0; c < A.block_columns; ++c)
-          result = std::fmax(result, std::fabs(static_cast<double>(A.values[A.value_index(i, k, a, c)])));
-      return result;
-    }
-
-    PATCHFEM_INLINE double largest_coupling(const int i) const
-    {
-      double result = 0.;
-      for (int k = 0; k < A.row_lengths[i]; ++k)
-        if (A.column(i, k) != i)
-          result = std::fmax(result, coupling(i, k));
-      return result;
-    }
-
-    /** Whether node @p i couples more than @p factor times what some neighbour does at most; @p of_node tells that. */
-    template <typename OfNode>
-    PATCHFEM_INLINE bool is_at_jump(const int i, const double factor, const OfNode &of_node) const
-    {
-      const double own = of_node(i);
-      for (int k = 0; k < A.row_lengths[i]; ++k)
-        if (const int j = A.column(i, k); // which couples with i, too
-            j < A.n_rows && own > factor * coupling(i, k) && own > factor * of_node(j) && of_node(j) > 0.)
-          return true;
-      return false;
-    }
-
-    PATCHFEM_INLINE bool precedes(const int j, const int i) const { return j < A.n_rows && order[j] < order[i]; }
-
-    /** What block @p k of row @p i couples over both diagonal blocks, or 0 where that is not strong. */
-    PATCHFEM_INLINE double strong(const int i, const int k) const
-    {
-      const int j = A.column(i, k);
-      if (j == i || j >= A.n_rows || !reaches[j])
-        return 0.;
-      const double value = coupling(i, k);
-      return value > least_coupling * std::fmax(largest[i], largest[j]) ? value / std::sqrt(diagonal[i] * diagonal[j])
-                                                                        : 0.;
-    }
-
-    template <typename Emit>
-    PATCHFEM_INLINE void visit(const int i, const int rank, const int size, const Emit &emit) const
-    {
-      if (rank == 0)
-        emit(i);
-      for (int k = rank; reaches[i] && k < A.row_lengths[i]; k += size)
-      {
-        const int j = A.column(i, k);
-        if (precedes(j, i))
-          emit(j);
-        if (strong(i, k) > 0.)
-          for (int l = 0; l < A.row_lengths[j]; ++l)
-            if (precedes(A.column(j, l), i) && strong(j, l) > 0.)
-              emit(A.column(j, l));
-      }
-    }
-
-    /** How much nodes @p i and @p p have to do with each other: neighbours more than those that others tie. */
-    PATCHFEM_INLINE double strength(const int i, const int p) const
-    {
-      constexpr double of_neighbours = 100.;
-      double           sum           = 0.;
-      for (int k = 0; k < A.row_lengths[i]; ++k)
-      {
-        const int j = A.column(i, k);
-        if (j == p)
-          sum += of_neighbours * coupling(i, k) / std::sqrt(diagonal[i] * diagonal[p]);
-        else if (const double own = strong(i, k); own > 0.)
-          if (const int l = A.find_block(j, p); l >= 0)
-            sum += own * strong(j, l);
-      }
-      return sum;
-    }
-  };
-
-  /** Of the columns of a pattern those that are strongest, and the row's own. */
-  struct StrongestColumns
-  {
-    SparsityView  pattern;
-    const double *strengths; ///< [entry]
-    int           most;
-
-    /** Calls @p use(column) in ascending order; of strengths that rounding may make different the first columns count. */
-    template <typename Use>
-    PATCHFEM_INLINE void for_each(const int i, const Use &use) const
-    {
-      constexpr double   rounding = 1e-6;
-      const std::int64_t begin = pattern.row_offsets[i], end = pattern.row_offsets[i + 1];
-      for (std::int64_t e = begin; e < end; ++e)
-      {
-        int n_stronger = 0;
-        for (std::int64_t f = begin; f < end && end - begin > most + 1 && pattern.columns[e] != i; ++f)
-          if (f != e && pattern.columns[f] != i)
-            n_stronger += strengths[f] > (1. + rounding) * strengths[e] ||
-                          (f < e && strengths[f] >= (1. - rounding) * strengths[e]);
-        if (n_stronger < most)
-          use(pattern.columns[e]);
-      }
-    }
-  };
-
   namespace
   {
     /** Bytes that rows of a factor are worked out in at once: on the host some that stay in fast memory. */
@@ -234,89 +114,169 @@ namespace PatchFEM::multigrid
     return pattern_of(place, n, n, rows);
   }
 
-  template <typename Number, typename Where>
-  CompressedPattern
-  preceding_at_hinges(Where where, const SlicedEllpackMatrix<Number> &A, const bool at_jumps, const int most)
-  {
-    constexpr double     jump  = 4.; // all of a cell with a few stiff points, which those further away couple with less
-    const Backend       &place = A.backend();
-    const int            n     = A.n_rows() / A.block_rows();
-    const Array<double>  diagonal = graph_tools::diagonal_norms(where, A);
-    Array<double>        largest(place, n);
-    Array<std::uint64_t> order(place, n);
-    Array<unsigned char> reaches(place, n);
-    HingeRows<Number>    rows{A.view(), largest.data(), diagonal.data(), order.data(), reaches.data()};
-    for_all(place, n, [=, largest = largest.data(), order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      constexpr double above = 4096.; // 2 log2 of doubles is
-      const double     size  = rows.diagonal[i];
-      const auto       step  = static_cast<std::uint64_t>(size > 0. ? above + 2. * std::log2(size) : 0.);
-      order[i]               = step << 48 | kernels::hash(static_cast<std::uint64_t>(i)) >> 16;
-      largest[i]             = rows.largest_coupling(static_cast<int>(i));
-    });
-    for_all(place, n, [=, reaches = reaches.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      reaches[i] =
-          !at_jumps || rows.is_at_jump(static_cast<int>(i), jump, [=](const int j) { return rows.largest[j]; });
-    });
-    CompressedPattern all;
-    launch(place, [&](const Here here) { all = kernels::unique_rows(here, place, n, n, rows); });
-    Array<double> strengths(place, all.columns.size());
-    for_all(place, n, [=, all = all.view(), strengths = strengths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      const std::int64_t begin = all.row_offsets[i], end = all.row_offsets[i + 1];
-      for (std::int64_t e = begin; e < end && end - begin > most + 1; ++e)
-        strengths[e] = rows.strength(static_cast<int>(i), all.columns[e]);
-    });
-    return pattern_of(place, n, n, StrongestColumns{all.view(), strengths.data(), most});
-  }
-
   namespace
   {
-    /** Itself and all neighbours of sampled nodes at a jump; others have themselves. */
-    template <typename Number>
-    struct SampledRows
-    {
-      HingeRows<Number>    hinges;
-      const int           *nodes;
-      const unsigned char *reaches;
+    /// Least c_ij of preceding_couplings(), and the most of a row.
+    constexpr double least_strength = 0.15;
+    constexpr int    most_couplings = 8;
 
-      template <typename Use>
-      PATCHFEM_INLINE void for_each(const int s, const Use &use) const
+    /** c_ij^2 of the blocks of nodes before that of their row, else 0. @tparam size as in with_block_size() */
+    template <int size, typename Number>
+    struct CouplingStrengths
+    {
+      /// Threads of a row, each with every so manieth of its blocks.
+      static constexpr int n_lanes = std::is_same<Here, Host>::value ? 1 : 8;
+
+      SlicedEllpackView<Number> A;
+      BlockDiagonalView<Number> D;       ///< D^-1
+      const int                *nodes;   ///< [row], or nullptr: all
+      int                       n;       ///< rows
+      const std::int64_t       *offsets; ///< [row]
+      const int                *sizes;   ///< [node] 2 log2 of the norm of the diagonal block
+      float                    *strengths;
+
+      /** The stiffer of two nodes comes last, and reaches all that gives way with it; of two alike the higher number. */
+      PATCHFEM_INLINE bool precedes(const int j, const int i) const
       {
-        const int i = nodes[s];
-        for (int k = 0; k < hinges.A.row_lengths[i]; ++k)
-          if (const int j = hinges.A.column(i, k); j == i || (reaches[s] && j < hinges.A.n_rows))
-            use(j);
+        return j < A.n_rows && (sizes[j] < sizes[i] || (sizes[j] == sizes[i] && j < i));
+      }
+
+      PATCHFEM_INLINE double inverse(const int i, const int a, const int c) const
+      {
+        const int high = a > c ? a : c, low = a > c ? c : a;
+        return static_cast<double>(D.values[(high * (high + 1) / 2 + low) * D.stride + i]);
+      }
+
+      /** The trace of D_i^-1 A_ij D_j^-1 A_ij^T over n_c, block @p k = (i, j). */
+      PATCHFEM_INLINE double strength(const int i, const int k, const int j) const
+      {
+        constexpr int most = size > 0 ? size : kernels::max_block_size;
+        const int     n_c  = size > 0 ? size : A.block_rows;
+        double        block[most * most], sum = 0.;
+        for (int a = 0; a < n_c; ++a)
+          for (int c = 0; c < n_c; ++c)
+            block[a * most + c] = static_cast<double>(A.values[A.value_index(i, k, a, c)]);
+        for (int c = 0; c < n_c; ++c)
+        {
+          double column[most]; // c of A_ij D_j^-1
+          for (int a = 0; a < n_c; ++a)
+            column[a] = 0.;
+          for (int e = 0; e < n_c; ++e)
+          {
+            const double d = inverse(j, e, c);
+            for (int a = 0; a < n_c; ++a)
+              column[a] += block[a * most + e] * d;
+          }
+          for (int a = 0; a < n_c; ++a)
+            for (int e = 0; e < n_c; ++e)
+              sum += block[a * most + c] * inverse(i, a, e) * column[e];
+        }
+        return sum / n_c;
+      }
+
+      PATCHFEM_INLINE void operator()(const std::int64_t item) const
+      {
+        const int row = static_cast<int>(item % n), i = nodes != nullptr ? nodes[row] : row;
+        for (int k = static_cast<int>(item / n); k < A.row_lengths[i]; k += n_lanes)
+        {
+          const int j                 = A.column(i, k);
+          strengths[offsets[row] + k] = precedes(j, i) ? static_cast<float>(strength(i, k, j)) : 0.f;
+        }
       }
     };
+
+    /** Columns of preceding_couplings(). */
+    template <typename Number>
+    struct StrongestCouplings
+    {
+      SlicedEllpackView<Number> A;
+      const int                *nodes;
+      const std::int64_t       *offsets;
+      const float              *strengths;
+
+      template <typename Use>
+      PATCHFEM_INLINE void for_each(const int row, const Use &use) const
+      {
+        constexpr float    least = static_cast<float>(least_strength * least_strength), tie = 1e-4f;
+        const int          i   = nodes != nullptr ? nodes[row] : row;
+        const float *const own = strengths + offsets[row];
+        int                n   = 0;
+        for (int k = 0; k < A.row_lengths[i]; ++k)
+          n += own[k] >= least;
+        for (int k = 0; k < A.row_lengths[i]; ++k)
+        {
+          const int j          = A.column(i, k);
+          int       n_stronger = 0;
+          for (int l = 0; n > most_couplings && own[k] >= least && l < A.row_lengths[i]; ++l)
+            n_stronger += own[l] > (1.f + tie) * own[k] || (l < k && own[l] >= (1.f - tie) * own[k]);
+          if (j == i || (own[k] >= least && n_stronger < most_couplings))
+            use(j);
+        }
+      }
+    };
+
+    /** preceding_couplings() of @p n_rows rows, those of @p nodes or all. */
+    template <typename Number>
+    CompressedPattern couplings_of_rows(const SlicedEllpackMatrix<Number> &A,
+                                        const BlockDiagonalView<Number>   &D,
+                                        const int                         *nodes,
+                                        const int                          n_rows)
+    {
+      const Backend      &place = A.backend();
+      Array<int>          lengths(place, n_rows);
+      Array<std::int64_t> offsets(place, std::size_t(n_rows) + 1);
+      for_all(place, n_rows, [=, A = A.view(), lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+        lengths[row] = A.row_lengths[nodes != nullptr ? nodes[row] : row];
+      });
+      const std::int64_t n_blocks = graph_tools::scan(lengths, offsets);
+      Array<float>       strengths(place, n_blocks);
+      Array<int>         sizes(place, A.n_rows() / A.block_rows());
+      {
+        const Array<double> norms = graph_tools::diagonal_norms(Here(), A);
+        for_all(place, sizes.size(),
+                [norms = norms.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  sizes[i] = norms[i] > 0. ? static_cast<int>(std::floor(2. * std::log2(norms[i]))) : -10000;
+                });
+        place.synchronize();
+      }
+      kernels::with_block_size(A.block_rows(), [&](auto size) {
+        const CouplingStrengths<decltype(size)::value, Number> body{
+            A.view(), D, nodes, n_rows, offsets.data(), sizes.data(), strengths.data()};
+        for_all(place, std::int64_t(n_rows) * body.n_lanes, body);
+      });
+      return pattern_of(place, n_rows, A.n_rows() / A.block_rows(),
+                        StrongestCouplings<Number>{A.view(), nodes, offsets.data(), strengths.data()});
+    }
   } // namespace
 
   template <typename Number, typename Where>
-  std::int64_t count_hinges(Where, const SlicedEllpackMatrix<Number> &A, std::int64_t &n_rows)
+  CompressedPattern preceding_couplings(Where, const SlicedEllpackMatrix<Number> &A, const BlockDiagonalView<Number> &D)
   {
-    constexpr int    most = 256, most_neighbours = 40; // of spaces of higher degree rows are long and not looked at
-    constexpr double jump = 20., softness = 10.;
-    const Backend   &place = A.backend();
-    const int        n_c = A.block_rows(), n = A.n_rows() / n_c, n_samples = std::min(n, most);
-    n_rows = n_samples;
-    Array<int>           nodes(place, n_samples), count(place, 1);
-    Array<unsigned char> reaches(place, n_samples);
+    return couplings_of_rows<Number>(A, D, nullptr, A.n_rows() / A.block_rows());
+  }
+
+  template <typename Number, typename Where>
+  std::int64_t count_soft_nodes(Where,
+                                const SlicedEllpackMatrix<Number> &A,
+                                const BlockDiagonalView<Number>   &D,
+                                std::int64_t                      &n_looked_at)
+  {
+    constexpr int    least_sample = 2048, one_in = 16;
+    constexpr double softness = 4.;
+    const Backend   &place    = A.backend();
+    const int        n_c = A.block_rows(), n = A.n_rows() / n_c;
+    const int        n_samples = std::max(std::min(n, least_sample), n / one_in);
+    n_looked_at                = n_samples;
+    Array<int> nodes(place, n_samples), count(place, 1);
     count.set_zero();
-    for_all(place, n_samples,
-            [=, rows = HingeRows<Number>{A.view()}, nodes = nodes.data(), reaches = reaches.data(),
-             count = count.data()] PATCHFEM_DEVICE(const std::int64_t s) {
-              const std::int64_t begin = s * n / n_samples, end = (s + 1) * n / n_samples;
-              const int          i = static_cast<int>(
-                  begin + static_cast<std::int64_t>(kernels::hash(s) % static_cast<std::uint64_t>(end - begin)));
-              nodes[s]   = i;
-              reaches[s] = rows.A.row_lengths[i] <= most_neighbours &&
-                           rows.is_at_jump(i, jump, [&](const int j) { return rows.largest_coupling(j); });
-              if (reaches[s])
-                kernels::atomic_increment(count);
-            });
-    if (count.read(0) == 0)
+    for_all(place, n_samples, [=, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+      const std::int64_t begin = s * n / n_samples, end = (s + 1) * n / n_samples;
+      nodes[s] = static_cast<int>(
+          begin + static_cast<std::int64_t>(kernels::hash(s) % static_cast<std::uint64_t>(end - begin)));
+    });
+    const CompressedPattern pattern = couplings_of_rows<Number>(A, D, nodes.data(), n_samples);
+    if (pattern.width <= 1)
       return 0;
-    count.set_zero();
-    const CompressedPattern pattern =
-        pattern_of(place, n_samples, n, SampledRows<Number>{HingeRows<Number>{A.view()}, nodes.data(), reaches.data()});
     SlicedEllpackMatrix<Number> G;
     G.reinit(place, pattern.view(), n_c, n_c);
     factorize_rows(A, nodes.data(), pattern.width, G);
@@ -464,8 +424,10 @@ namespace PatchFEM::multigrid
 
 #define INSTANTIATE(Number)                                                                                              \
   template CompressedPattern preceding_neighbours(Here, const SlicedEllpackMatrix<Number> &, int);                       \
-  template CompressedPattern preceding_at_hinges(Here, const SlicedEllpackMatrix<Number> &, bool, int);                  \
-  template std::int64_t      count_hinges(Here, const SlicedEllpackMatrix<Number> &, std::int64_t &);                    \
+  template std::int64_t count_soft_nodes(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &,   \
+                                         std::int64_t &);                                                                \
+  template CompressedPattern preceding_couplings(Here, const SlicedEllpackMatrix<Number> &,                              \
+                                                 const BlockDiagonalView<Number> &);                                     \
   template void         factorize_inverse(Here, const SlicedEllpackMatrix<Number> &, int, SlicedEllpackMatrix<Number> &, \
                                           SlicedEllpackMatrix<Number> &);                                                \
   template void         direction_step(Here, const double *, const Vector<Number> &, bool, bool, Vector<Number> &,       \

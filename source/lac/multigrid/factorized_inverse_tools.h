@@ -15,19 +15,24 @@ namespace PatchFEM::multigrid
   CompressedPattern preceding_neighbours(Where, const SlicedEllpackMatrix<Number> &A, int most);
 
   /**
-   * The same of what FactorizedInverseRows calls hinges, or if @p at_jumps hinges_at_jumps, in the order of the norms of
-   * diagonal blocks, in steps of sqrt(2), and of hashes: @p most neighbours, or neighbours of neighbours by strong
-   * couplings.
+   * Of each row of @p A itself and the nodes j before it, not ghosts, with c_ij >= 0.15, of these the 8 largest, ties by the
+   * lower number: c_ij = |D_i^-1/2 A_ij D_j^-1/2| / sqrt(n_c) in Frobenius norms, D^-1 in @p D. 1 is where i and j can only
+   * move together. The order is that of the norms of diagonal blocks, in steps of sqrt(2), and of numbers: where pieces of
+   * stiff material give way together, the row of the stiffest node sees them.
    */
   template <typename Number, typename Where>
-  CompressedPattern preceding_at_hinges(Where, const SlicedEllpackMatrix<Number> &A, bool at_jumps, int most);
+  CompressedPattern
+  preceding_couplings(Where, const SlicedEllpackMatrix<Number> &A, const BlockDiagonalView<Number> &D);
 
   /**
-   * Of some 256 rows of @p A, or all, those next to a jump of the coefficient whose node gives way if its neighbours do: in
-   * the mean over directions the force that holds it is less than a tenth of the force if they are held.
+   * How many nodes of a sample, one in 16, or 2048, give way if those of preceding_couplings() do: with S the Schur
+   * complement of A_JJ, tr(A_ii S^-1) > 4 n_c. A polynomial of low degree in D^-1 A does not smooth such motions.
    */
   template <typename Number, typename Where>
-  std::int64_t count_hinges(Where, const SlicedEllpackMatrix<Number> &A, std::int64_t &n_rows);
+  std::int64_t count_soft_nodes(Where,
+                                const SlicedEllpackMatrix<Number> &A,
+                                const BlockDiagonalView<Number>   &D,
+                                std::int64_t                      &n_looked_at);
 
   /** The values of the factor @p lower of @p A, @p width the blocks of its longest row, and of its transpose @p upper. */
   template <typename Number, typename Where>
@@ -49,8 +54,7 @@ namespace PatchFEM::multigrid
 
   /**
    * Gives @p parameters the smoother that automatic is for A, whose nodes @p near_null knows; of several ranks collective.
-   * Returns whether the solid is nearly incompressible, so that coarse levels should have isochoric modes, too. Tells
-   * chebyshev of hinges (AMGParameters::hinges).
+   * Returns whether the solid is nearly incompressible, so that coarse levels should have isochoric modes, too.
    */
   template <typename Number>
   bool choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "factorized_inverse_tools.h"
 #include "multigrid_tools.h"
 
 #include <patchfem/lac/multigrid/patch_smoother.h>
@@ -65,6 +66,9 @@ namespace PatchFEM
       }
       void vmult(Vector<float> &dst, const Vector<float> &src) const override { bytes.vmult(dst, src, room); }
     };
+
+    /// A factorised inverse smooths levels more than this share of whose nodes are soft, see count_soft_nodes().
+    constexpr double least_soft_share = 1. / 4000;
   } // namespace
 
   template <typename Number>
@@ -76,11 +80,25 @@ namespace PatchFEM
                                        const int                          degree,
                                        const bool                         new_values)
   {
-    const bool two_starts = aggregates.has_jumps() && parameters.has(AMGRule::second_lanczos);
+    const bool two_starts =
+        aggregates.by_couplings() && aggregates.has_short_edges() && parameters.has(AMGRule::second_lanczos);
+    bool       factorized = false;
     const auto find       = [&] {
       diagonal.initialize(A);
+      if (aggregates.by_couplings() && parameters.smoother == AMGSmoother::chebyshev &&
+          parameters.has(AMGRule::factorised_inverse))
+      {
+        std::int64_t counts[2] = {0, 0};
+        if (A.n_rows() > 0)
+          counts[0] = choose(A.backend(), [&](auto where) {
+            return multigrid::count_soft_nodes(where, A, *diagonal.block_diagonal(), counts[1]);
+          });
+        if (A.partitioner() != nullptr)
+          A.partitioner()->communicator().sum(counts, 2);
+        factorized = static_cast<double>(counts[0]) > least_soft_share * static_cast<double>(counts[1]);
+      }
       if constexpr (std::is_same_v<Number, float>)
-        if (smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
+        if (!factorized && smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
         {
           if (bytes == nullptr)
             bytes = std::make_shared<ByteMatrix>();
@@ -96,6 +114,10 @@ namespace PatchFEM
     };
     if (new_values)
       find();
+    if (smoother == nullptr && factorized)
+      smoother = std::make_unique<FactorizedInverseSmoother<Number>>(
+          parameters.sweeps_on(below_finest, stretched, degree), parameters.range_on(stretched, degree),
+          parameters.eigenvalue_steps, FactorizedInverseRows::couplings, two_starts);
     if (smoother == nullptr)
       smoother = make_smoother<Number>(parameters, aggregates, below_finest, stretched, degree, bytes);
   }

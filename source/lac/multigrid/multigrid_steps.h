@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "filtered_rows_steps.h"
 #include "of_ranks.h"
 
 #include "kernels/coarsening.h"
@@ -274,67 +275,6 @@ namespace PatchFEM::multigrid
     return first_row.read(0);
   }
 
-  /// What the row of a single node takes over of a constant is at most omega, which is below, as lambda_max(D^-1 A) >= 1.
-  constexpr double most_folded = 2.;
-
-  template <typename Number, typename Where>
-  void fold_blocks(Where,
-                   const CompressedPattern &all_blocks,
-                   const CompressedPattern &kept_blocks,
-                   const Array<int>        &aggregate_of_node,
-                   const Array<double>     &coarse_modes,
-                   const int                n_c,
-                   const int                n_m,
-                   const int                first,
-                   const int                last,
-                   const Array<Number>     &all_values,
-                   Array<Number>           &kept_values)
-  {
-    // Item (i - first) * n_c + a is scalar row a of block row i.
-    for_all(kept_values.backend(), std::int64_t(last - first) * n_c,
-            [=, all = all_blocks.view(), kept = kept_blocks.view(), aggregate_of_node = aggregate_of_node.data(),
-             modes = coarse_modes.data(), all_values = all_values.data(),
-             kept_values = kept_values.data()] PATCHFEM_DEVICE(const std::int64_t item) {
-              const std::int64_t i = first + item / n_c, begin = all.row_offsets[i], kept_begin = kept.row_offsets[i];
-              const int          n = static_cast<int>(all.row_offsets[i + 1] - begin), a = static_cast<int>(item % n_c);
-              const int     n_kept = static_cast<int>(kept.row_offsets[i + 1] - kept_begin), own = aggregate_of_node[i];
-              const Number *from   = all_values + ((begin - all.row_offsets[first]) * n_c + std::int64_t(a) * n) * n_m;
-              Number *const to     = kept_values + (kept_begin * n_c + std::int64_t(a) * n_kept) * n_m;
-              Number       *to_own = nullptr;
-              double        motion[kernels::max_block_size];
-              for (int m = 0; m < n_m; ++m)
-                motion[m] = 0.;
-              for (int q = 0, p = 0; q < n; ++q, from += n_m)
-              {
-                const int aggregate = all.columns[begin + q];
-                if (p < n_kept && kept.columns[kept_begin + p] == aggregate)
-                {
-                  for (int m = 0; m < n_m; ++m)
-                    to[p * n_m + m] = from[m];
-                  if (aggregate == own)
-                    to_own = to + p * n_m;
-                  ++p;
-                  continue;
-                }
-                const double *R = modes + std::int64_t(aggregate) * n_m * n_m;
-                for (int l = 0; l < n_m; ++l)
-                  for (int m = l; m < n_m; ++m)
-                    motion[m] += static_cast<double>(from[l]) * R[l * n_m + m];
-              }
-              if (to_own == nullptr || n == n_kept)
-                return;
-              const double *R = modes + std::int64_t(own) * n_m * n_m;
-              for (int m = 0; m < n_m; ++m)
-              {
-                for (int l = 0; l < m; ++l)
-                  motion[m] -= motion[l] * R[l * n_m + m];
-                const double own_part = R[m * n_m + m], taken = own_part > 0. ? motion[m] / own_part : 0.;
-                motion[m] = taken <= most_folded && taken >= -most_folded ? taken : 0.;
-                to_own[m] = static_cast<Number>(static_cast<double>(to_own[m]) + motion[m]);
-              }
-            });
-  }
-
   template <typename Number, typename Where>
   void add_row_sums(Where, const SlicedEllpackMatrix<Number> &matrix, Array<Number> &blocks)
   {
@@ -395,13 +335,11 @@ namespace PatchFEM::multigrid
             });
   }
 
-#define INSTANTIATE(Number)                                                                                     \
-  template void mask_decoupled(Here, const SlicedEllpackMatrix<Number> &, int, Array<double> &);                \
-  template bool couples(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &);                      \
-  template void add_node_product(Here, double, const Array<double> &, SlicedEllpackMatrix<Number> &);           \
-  template void fold_blocks(Here, const CompressedPattern &, const CompressedPattern &, const Array<int> &,     \
-                            const Array<double> &, int, int, int, int, const Array<Number> &, Array<Number> &); \
-  template void add_row_sums(Here, const SlicedEllpackMatrix<Number> &, Array<Number> &);                       \
+#define INSTANTIATE(Number)                                                                           \
+  template void mask_decoupled(Here, const SlicedEllpackMatrix<Number> &, int, Array<double> &);      \
+  template bool couples(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &);            \
+  template void add_node_product(Here, double, const Array<double> &, SlicedEllpackMatrix<Number> &); \
+  template void add_row_sums(Here, const SlicedEllpackMatrix<Number> &, Array<Number> &);             \
   template void convert_scaled(Here, const Vector<float> &, const double *, bool, Vector<Number> &);
 
   INSTANTIATE(float)
@@ -516,10 +454,13 @@ namespace PatchFEM
                                kernels::TentativeView<Number>{first, last, aggregate_of_node.data(), Q,
                                                               *D_inverse.block_diagonal(), omega.data()});
         });
-        if (folded)
+        if (folded && !aggregates.by_couplings())
           multigrid::fold_blocks(where, whole, P_pattern, aggregate_of_node,
                                  nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, first, last, buffer,
                                  P_values);
+        else if (folded)
+          multigrid::project_blocks(where, whole, P_pattern, nodes != nullptr ? modes : tentative.coarse_modes(), nc,
+                                    nm, first, last, buffer, P_values);
       }
     }
     if (nodes != nullptr)

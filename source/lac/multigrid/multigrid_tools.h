@@ -96,6 +96,24 @@ namespace PatchFEM::multigrid
                    Array<Number>           &kept_values);
 
   /**
+   * Rows of P with the blocks of strong neighbours alone and the same modes: with C the modes R_J of the aggregates J
+   * that a row keeps, one above the other, and X what the others' blocks made of the modes, P_i += X (C^T C)^- C^T, the
+   * least change of P_i that keeps the modes C has; those that depend on modes before do not count. Arguments are those
+   * of fold_blocks(); node by node, each reads its row three times.
+   */
+  template <typename Number, typename Where>
+  void project_blocks(Where,
+                      const CompressedPattern &all,
+                      const CompressedPattern &kept,
+                      const Array<double>     &coarse_modes,
+                      int                      n_c,
+                      int                      n_m,
+                      int                      first,
+                      int                      last,
+                      const Array<Number>     &all_values,
+                      Array<Number>           &kept_values);
+
+  /**
    * Adds to the diagonal of each diagonal block, [(a * b + a) * n + i], the absolute values of its row outside of the
    * block: M - A is then positive semidefinite (Baker, Falgout, Kolev, Yang 2011, in blocks).
    */

@@ -139,7 +139,7 @@ namespace PatchFEM
     bool has_factorized_inverse(const AMGParameters &parameters, const AggregateLists &aggregates)
     {
       return parameters.smoother == AMGSmoother::chebyshev && parameters.has(AMGRule::factorised_inverse) &&
-             (aggregates.joint_motions() != JointMotions::none || parameters.hinges);
+             aggregates.bends();
     }
   } // namespace
 
@@ -168,20 +168,8 @@ namespace PatchFEM
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
-    if (parameters.smoother == AMGSmoother::factorized_inverse)
+    if (parameters.smoother == AMGSmoother::factorized_inverse || has_factorized_inverse(parameters, aggregates))
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
-    const JointMotions motions = aggregates.joint_motions();
-    if (has_factorized_inverse(parameters, aggregates))
-    {
-      const FactorizedInverseRows rows = !parameters.has(AMGRule::factorised_rows) ? FactorizedInverseRows::neighbours
-                                         : motions == JointMotions::jumps || (parameters.hinges && below_finest)
-                                             ? FactorizedInverseRows::hinges
-                                         : motions == JointMotions::bending ? FactorizedInverseRows::neighbours
-                                                                            : FactorizedInverseRows::hinges_at_jumps;
-      const bool second_start = rows != FactorizedInverseRows::neighbours && parameters.has(AMGRule::second_lanczos);
-      return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps, rows,
-                                                                 second_start);
-    }
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range, std::move(bytes));
   }
 

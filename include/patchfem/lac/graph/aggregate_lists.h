@@ -12,14 +12,6 @@ namespace PatchFEM
 {
   class CoarseNumbers;
 
-  /** Why several nodes of a level of a body together move at little cost, on any rank, see MISAggregation. */
-  enum class JointMotions
-  {
-    none,    ///< they do not
-    bending, ///< they make a surface or a line
-    jumps    ///< many are pieces of something stiff
-  };
-
   /** A partition of some of the nodes of a level into aggregates, each of which is a node of the next level. */
   class AggregateLists
   {
@@ -60,17 +52,18 @@ namespace PatchFEM
       edges        = std::move(graph);
       edges_across = std::move(across);
     }
-    bool             has_short_edges() const { return !edges.offsets().empty(); }
+    bool has_short_edges() const { return !edges.offsets().empty(); }
+
+    /** Of a level whose short edges, if they are given as well, are the strong ones of a CouplingAggregation. */
+    void set_by_couplings() { is_by_couplings = true; }
+    bool by_couplings() const { return is_by_couplings; }
+
     const Adjacency &short_edges() const { return edges; }
     const Adjacency &short_edges_across() const { return edges_across; } ///< empty if there is one rank
 
     /** Of a level with stretched cells, whose prolongator is smoothed along all edges unless they are given as well. */
     void set_stretched() { is_stretched = true; }
-    bool stretched() const { return is_stretched || has_short_edges(); }
-
-    /** Of a level on which the coefficient jumps, on any rank. */
-    void set_jumps(const bool jumps) { coefficient_jumps = jumps; }
-    bool has_jumps() const { return coefficient_jumps; }
+    bool stretched() const { return is_stretched || (has_short_edges() && !is_by_couplings); }
 
     /**
      * Of several ranks whose aggregates know those of ghosts: their @p numbers on this rank, and of each ghost that of its
@@ -84,8 +77,9 @@ namespace PatchFEM
     const CoarseNumbers *numbers() const { return numbers_of_ranks.get(); } ///< null without them
     const Array<int>    &aggregate_of_ghost() const { return of_ghost; }
 
-    void         set_joint_motions(const JointMotions motions) { joint = motions; }
-    JointMotions joint_motions() const { return joint; }
+    /** Of a level whose nodes, of a body, make a surface or a line: several of them together move at little cost. */
+    void set_bends() { is_bent = true; }
+    bool bends() const { return is_bent; }
 
     void                    set_facts(AggregationFacts facts) { known_facts = std::move(facts); }
     const AggregationFacts &facts() const { return known_facts; } ///< empty where nobody tells
@@ -105,11 +99,9 @@ namespace PatchFEM
   private:
     Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
-    bool       coefficient_jumps = false, is_stretched = false;
+    bool       is_bent = false, is_stretched = false, is_by_couplings = false;
 
     AggregationFacts known_facts;
-
-    JointMotions joint = JointMotions::none;
 
     std::shared_ptr<const CoarseNumbers> numbers_of_ranks;
   };

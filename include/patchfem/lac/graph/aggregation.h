@@ -29,6 +29,14 @@ namespace PatchFEM
   class Aggregation
   {
   public:
+    /** What tells strong edges of a level where no threshold of entries does: see MISAggregation. */
+    enum class Strength
+    {
+      automatic,
+      distances,
+      couplings
+    };
+
     struct AdditionalData
     {
       static constexpr int automatic = -1;
@@ -43,7 +51,10 @@ namespace PatchFEM
       /// k of the MIS among aggregates whose members are the roots of patches.
       int patch_distance = 1;
       /// Blocks with |A_ij| <= threshold sqrt(|A_ii| |A_jj|) do not make nodes neighbours; 0: every block does.
-      double strength_threshold = 0.;
+      double   strength_threshold = 0.;
+      Strength strength           = Strength::automatic;
+      /// Of CouplingAggregation, between 0 and 1.
+      double coupling_threshold = 0.3;
       /// Factor of find_short_edges() where positions of nodes are known. On stretched cells it coarsens along short
       /// edges until cells are round; edges of cubes, at most 1.74, all stay. 0: every edge does.
       double distance_factor = 2.;

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <patchfem/lac/graph/aggregation.h>
-#include <patchfem/lac/multigrid/amg_hierarchy.h>
+#include <patchfem/lac/graph/coupling_aggregation.h>
 
 #include <vector>
 
 namespace PatchFEM
 {
-  /** Edges from this rank's aggregates to those of others. */
-  struct AggregateEdges
-  {
-    Adjacency                 graph;     ///< of this rank's; a neighbour is their number + its place in others
-    std::vector<std::int64_t> others;    ///< ascending, their numbers among the aggregates of all ranks
-    Array<double>             couplings; ///< of the edges, if the coefficient jumps, see MISAggregation
-  };
-
   /**
    * The aggregates of a hierarchy from Aggregation, whose roots are a maximal independent set (MIS). On the finest
    * level neighbours are those of the matrix. On coarser ones they are aggregates whose nodes are neighbours: the
@@ -28,14 +19,11 @@ namespace PatchFEM
    * on 5 % of the nodes, as with tensors, edges are measured in its metric (graph_tools::with_metric()), which aggregates
    * have the mean of.
    *
-   * And no aggregate straddles a jump of the coefficient. These are looked for on the finest level (graph_tools.h); if it
-   * has any, what edges couple there is what tells jumps on coarser ones. Centroids of aggregates that follow materials
-   * are near or far as those are, and tell nothing of the mesh: where cells are not stretched on a level that has jumps,
-   * distances do not count below it. Pieces of stiff material that turn about common nodes are kept apart on the finest
-   * level (graph_tools::find_hinges()), as their motions are in no coarse space otherwise. Coarse nodes that are pieces of
-   * something stiff move at the cost of what is soft if several do so together, and those of thin bodies bend: levels of
-   * many jumps, and surfaces and lines that cost little, have JointMotions, and are smoothed by inverses of
-   * neighbourhoods.
+   * Where the coefficient jumps, which a sample of the rows of the finest level tells, a CouplingAggregation takes its
+   * place; with Strength::distances it does not.
+   *
+   * Nodes of thin bodies on coarse levels move at little cost if several do together: surfaces and lines that cost little
+   * are smoothed by inverses of neighbourhoods (AggregateLists::bends()).
    *
    * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
    * it is decided which edges are short, and prolongators are smoothed along them.
@@ -70,7 +58,7 @@ namespace PatchFEM
     std::unique_ptr<AMGAggregation> gather(unsigned int level, const Partitioner &nodes) const override;
 
     /** What was made for each level so far. */
-    const std::vector<Aggregation> &levels() const { return aggregations; }
+    const std::vector<Aggregation> &levels() const { return by_couplings ? by_couplings->levels() : aggregations; }
 
   private:
     Aggregation::AdditionalData data;
@@ -85,26 +73,17 @@ namespace PatchFEM
     int                         width         = 0; ///< n_coordinates, or more where there is a metric
     Array<double>               points;            ///< of the nodes of the next level, [node][width]
 
-    static constexpr unsigned int none           = -1;
-    unsigned int                  material_depth = none;  ///< of the first level whose aggregates follow material alone
-    bool                          jumps          = false; ///< the coefficient has some, on any rank
-    double                        finest_entries = 0.;    ///< of the matrix, on all ranks
-    std::vector<Array<double>>    couplings;       ///< of the edges of the graph of aggregates of each level, if it has
-    Array<double>                 couplings_above; ///< of graph_above
+    double finest_entries = 0.; ///< of the matrix, on all ranks
 
     bool has(const AMGRule rule) const { return !disabled[static_cast<std::size_t>(rule)]; }
 
+    std::unique_ptr<CouplingAggregation> by_couplings; ///< in place of all that is here, where coefficients jump
+
+    template <typename Number>
+    bool is_for_couplings(const SlicedEllpackMatrix<Number> &A, const Adjacency &all) const;
+
     template <typename Number>
     void find_metric(const SlicedEllpackMatrix<Number> &A);
-
-    struct Jumps;
-
-    template <typename Number>
-    void find_jumps(const SlicedEllpackMatrix<Number> &A,
-                    unsigned int                       level,
-                    const Adjacency                   &all,
-                    const Adjacency                   &across,
-                    Jumps                             &result);
 
     template <typename Number>
     AggregateLists aggregate_level(unsigned int level, const SlicedEllpackMatrix<Number> &A);

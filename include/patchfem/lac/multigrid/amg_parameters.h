@@ -42,16 +42,9 @@ namespace PatchFEM
     chain_weights,
     small_aggregates,
     tensor_metric,
-    sampled_discontinuities,
-    weak_couplings,
-    weak_by_length,
-    coarse_couplings,
-    material_depth,
-    mechanism_nodes,
+    couplings_at_discontinuities,
     collective_modes,
-    sampled_mechanisms,
     factorised_inverse,
-    factorised_rows,
     isochoric_modes,
     rayleigh_bound,
     precision_by_condition,
@@ -87,9 +80,6 @@ namespace PatchFEM
   {
     /// automatic is decided by initialize(), and not again for new values.
     AMGSmoother smoother = AMGSmoother::chebyshev;
-    /// Whether chebyshev is a polynomial in a FactorizedInverse on all levels, which initialize() finds; on levels with
-    /// JointMotions it is anyway.
-    bool hinges = false;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;
     /// The same on the levels below the finest. 0 is one more than there with chebyshev, a variable V-cycle, which
@@ -188,7 +178,7 @@ namespace PatchFEM
   struct AggregationFacts
   {
     /// What makes couplings strong: `pattern`, where all are, `entries` of the matrix, `distances` of nodes, in the
-    /// metric of tensors `tensors`, and `coefficients`, of which several may be named.
+    /// metric of tensors `tensors`, and `couplings`.
     std::string  strength;
     std::int64_t n_couplings = 0, n_weak = 0;  ///< between nodes, and those along which no aggregate grows
     int          distance = 0, least_size = 0; ///< roots are more edges apart, aggregates have so many nodes

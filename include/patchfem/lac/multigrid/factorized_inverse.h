@@ -8,35 +8,30 @@ namespace PatchFEM
   /** What the rows of a FactorizedInverse have. */
   enum class FactorizedInverseRows
   {
-    neighbours,     ///< those that come before it in the order of a hash, the strongest
-    hinges,         ///< and neighbours of neighbours by strong couplings, in the order of the diagonal
-    hinges_at_jumps ///< the same in rows next to a jump of the coefficient; others have themselves
+    neighbours, ///< those that come before it in the order of a hash, the strongest
+    couplings   ///< those no stiffer, with |D_i^-1/2 A_ij D_j^-1/2| >= 0.15 sqrt(n_c), the 8 largest
   };
 
   /**
    * The factorized sparse approximate inverse G^T G of A (Kolotilina, Yeremin 1993): of all block lower triangular G with
    * a pattern the one that with the right diagonal makes |I - G L| least in the Frobenius norm, A = L L^T. The pattern has
-   * at most 20 or 24 columns of a row, see FactorizedInverseRows. No entry of L is needed: with J the
+   * at most 20 columns of a row beside its own, see FactorizedInverseRows. No entry of L is needed: with J the
    * columns of a row, the row's own node last, and A_JJ = C C^T, the blocks of the row are the last row of C^-1. So each
    * is a dense problem on the node and those neighbours that come before it, which sees how unknowns of several nodes
    * together give way where those of one cannot, and the product of both factors is symmetric and positive definite
-   * whatever the rows are. Both factors are stored, which together have the entries of A and a diagonal more. Of several
-   * ranks each has that of its own rows.
-   *
-   * Pieces of stiff material that touch in nodes or edges, and cells that are stiff at some points of the quadrature, move
-   * at the cost of what is soft if several nodes do so together, those around the one with the stiffest row: it comes
-   * last, and reaches as far as both pieces do.
+   * whatever the rows are. Both factors are stored. Of several ranks each has that of its own rows.
    */
   template <typename Number>
   class FactorizedInverse : public PreconditionBase<Number>
   {
   public:
     /** Pattern and values of both factors. */
-    void initialize(const SlicedEllpackMatrix<Number> &A,
-                    FactorizedInverseRows              rows = FactorizedInverseRows::neighbours);
+    void initialize(const SlicedEllpackMatrix<Number>     &A,
+                    FactorizedInverseRows                  rows      = FactorizedInverseRows::neighbours,
+                    const PreconditionBlockJacobi<Number> *D_inverse = nullptr);
 
     /** New values on the pattern of A. */
-    void update(const SlicedEllpackMatrix<Number> &A);
+    void update(const SlicedEllpackMatrix<Number> &A, const PreconditionBlockJacobi<Number> *D_inverse = nullptr);
 
     /** dst = G^T G src */
     void        vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
@@ -56,9 +51,9 @@ namespace PatchFEM
    * Chebyshev's polynomial in G^T G A on [lambda_max / ratio, lambda_max]. A step costs a product with A and, by both
    * factors, about as much again.
    *
-   * It is for stiff material that hinges, for levels with JointMotions, and for nearly incompressible solids. Of these
-   * D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a factor of mu / lambda below those
-   * of other functions that vary as fast, and no polynomial of low degree damps both.
+   * It is for levels with soft nodes (multigrid::count_soft_nodes()), for those of bodies that bend, and for nearly
+   * incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a
+   * factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low degree damps both.
    */
   template <typename Number>
   class FactorizedInverseSmoother : public SteppedSmoother<Number>
