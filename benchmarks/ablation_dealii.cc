@@ -127,7 +127,7 @@ namespace
 
   /**
    * Medians over three rounds of all variants, in which that with all rules comes again and again: a machine that is slower
-   * for a while is so for all of them. What is there is written after each variant, as the next one may not end. Returns
+   * for a while is so for all of them. Results so far are written after each variant, as the next one may not end. Returns
    * whether all rules together solve the system.
    */
   bool ablate(const ObservedSystem &system, const std::string &out, const double seconds, std::vector<Variant> variants)

@@ -60,7 +60,7 @@ namespace PatchFEM
 
     /**
      * The cycle of an application: mesh, unknowns and constraints, linear system, errors, pictures, refinement.
-     * What is solved is a Physics; how, a LinearSystemPath, and others beside it.
+     * A Physics says what is solved; a LinearSystemPath, and others beside it, how.
      */
     template <int dim>
     class Problem

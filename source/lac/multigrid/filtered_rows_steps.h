@@ -11,7 +11,7 @@
 /** @file The steps (see run.h) of multigrid_tools.h that leave blocks of a prolongator out. */
 namespace PatchFEM::multigrid
 {
-  /// What the row of a single node takes over of a constant is at most omega, which is below, as lambda_max(D^-1 A) >= 1.
+  /// The most unit columns that a mode may take: a single node's row takes omega at most, below 2 as lambda_max >= 1.
   constexpr double most_folded = 2.;
 
   template <typename Number, typename Where>

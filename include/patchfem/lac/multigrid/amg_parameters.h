@@ -177,7 +177,7 @@ namespace PatchFEM
   /** How the nodes of a level were put together, of all ranks but for couplings between them, for reports. */
   struct AggregationFacts
   {
-    /// What makes couplings strong: `pattern`, where all are, `entries` of the matrix, `distances` of nodes, in the
+    /// The measure of strong couplings: `pattern`, where all are, `entries` of the matrix, `distances` of nodes, in the
     /// metric of tensors `tensors`, and `couplings`.
     std::string  strength;
     std::int64_t n_couplings = 0, n_weak = 0;  ///< between nodes, and those along which no aggregate grows
