@@ -82,10 +82,9 @@ namespace PatchFEM
   {
     const bool two_starts =
         aggregates.by_couplings() && aggregates.has_short_edges() && parameters.has(AMGRule::second_lanczos);
-    bool       factorized = false;
-    const auto find       = [&] {
+    const auto find = [&] {
       diagonal.initialize(A);
-      if (aggregates.by_couplings() && parameters.smoother == AMGSmoother::chebyshev &&
+      if (smoother == nullptr && aggregates.by_couplings() && parameters.smoother == AMGSmoother::chebyshev &&
           parameters.has(AMGRule::factorised_inverse))
       {
         std::int64_t counts[2] = {0, 0};
@@ -95,10 +94,10 @@ namespace PatchFEM
           });
         if (A.partitioner() != nullptr)
           A.partitioner()->communicator().sum(counts, 2);
-        factorized = static_cast<double>(counts[0]) > least_soft_share * static_cast<double>(counts[1]);
+        soft_nodes = static_cast<double>(counts[0]) > least_soft_share * static_cast<double>(counts[1]);
       }
       if constexpr (std::is_same_v<Number, float>)
-        if (!factorized && smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
+        if (!soft_nodes && smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
         {
           if (bytes == nullptr)
             bytes = std::make_shared<ByteMatrix>();
@@ -114,7 +113,7 @@ namespace PatchFEM
     };
     if (new_values)
       find();
-    if (smoother == nullptr && factorized)
+    if (smoother == nullptr && soft_nodes)
       smoother = std::make_unique<FactorizedInverseSmoother<Number>>(
           parameters.sweeps_on(below_finest, stretched, degree), parameters.range_on(stretched, degree),
           parameters.eigenvalue_steps, FactorizedInverseRows::couplings, two_starts);

@@ -90,6 +90,9 @@ namespace PatchFEM
     std::unique_ptr<LevelSmoother<Number>> smoother; ///< none where the matrix is inverted
     mutable Vector<Number>                 r;
 
+    /// A factorised inverse smooths soft nodes: decided with the smoother, and kept for new values.
+    bool soft_nodes = false;
+
     /**
      * Of @p A on a level of @p parameters, see make_smoother(): the diagonal and the bound of the spectrum, with products of
      * bytes where there shall be any, of which it then is the bound, and the smoother, which still
@@ -107,9 +110,10 @@ namespace PatchFEM
     /** What is known of a matrix of the same values, for prepare() without new ones. */
     void take_over(LevelSmoothing &other)
     {
-      diagonal = std::move(other.diagonal);
-      lambda   = std::move(other.lambda);
-      bytes    = std::move(other.bytes);
+      diagonal   = std::move(other.diagonal);
+      lambda     = std::move(other.lambda);
+      bytes      = std::move(other.bytes);
+      soft_nodes = other.soft_nodes;
     }
 
     std::size_t memory_consumption() const
