@@ -18,68 +18,8 @@
 /** @file The steps (see run.h) of factorized_inverse_tools.h. */
 namespace PatchFEM::multigrid
 {
-  /** The columns of rows of G. */
-  template <typename Number>
-  struct PrecedingNeighbours
-  {
-    SlicedEllpackView<Number> A;
-    const double             *diagonal; ///< norms of diagonal blocks
-    int                       most;
-
-    PATCHFEM_INLINE bool precedes(const int j, const int i) const
-    {
-      return j < A.n_rows && j != i &&
-             kernels::hash(static_cast<std::uint64_t>(j)) < kernels::hash(static_cast<std::uint64_t>(i));
-    }
-
-    /** The square of the norm of block @p k of row @p i over that of its column's diagonal block. */
-    PATCHFEM_INLINE double strength(const int i, const int k, const int j) const
-    {
-      double sum = 0.;
-      for (int a = 0; a < A.block_rows; ++a)
-        for (int c = 0; c < A.block_columns; ++c)
-        {
-          const double value = static_cast<double>(A.values[A.value_index(i, k, a, c)]);
-          sum += value * value;
-        }
-      return sum / diagonal[j];
-    }
-
-    /** Calls @p use(column) in ascending order; of strengths that rounding may make different the first columns count. */
-    template <typename Use>
-    PATCHFEM_INLINE void for_each(const int i, const Use &use) const
-    {
-      constexpr double rounding = 1e-6;
-      int              n        = 0;
-      for (int k = 0; k < A.row_lengths[i]; ++k)
-        n += precedes(A.column(i, k), i);
-      for (int k = 0; k < A.row_lengths[i]; ++k)
-      {
-        const int j    = A.column(i, k);
-        bool      kept = j == i || precedes(j, i);
-        if (kept && j != i && n > most)
-        {
-          const double own        = strength(i, k, j);
-          int          n_stronger = 0;
-          for (int l = 0; l < A.row_lengths[i]; ++l)
-            if (const int other = A.column(i, l); l != k && precedes(other, i))
-            {
-              const double s = strength(i, l, other);
-              n_stronger += s > (1. + rounding) * own || (l < k && s >= (1. - rounding) * own);
-            }
-          kept = n_stronger < most;
-        }
-        if (kept)
-          use(j);
-      }
-    }
-  };
-
   namespace
   {
-    /** Bytes that rows of a factor are worked out in at once: on the host some that stay in fast memory. */
-    constexpr std::int64_t workspace_bytes = std::is_same<Here, Host>::value ? 1 << 22 : 1 << 25;
-
     /** The values of @p G, whose rows have @p width blocks at most and are of @p nodes or, without, of those of A. */
     template <typename Number>
     void factorize_rows(const SlicedEllpackMatrix<Number> &A,
@@ -87,52 +27,76 @@ namespace PatchFEM::multigrid
                         const int                          width,
                         SlicedEllpackMatrix<Number>       &G)
     {
-      using Body                = kernels::FactorizedInverseBody<Number>;
-      const Backend     &place  = A.backend();
-      const int          n      = G.n_rows() / A.block_rows();
-      const std::int64_t stride = Body::size(width, A.block_rows());
-      const int          n_at_once =
-          static_cast<int>(std::clamp<std::int64_t>(workspace_bytes / (8 * stride + 1), 8, std::max(n, 8)));
-      Array<double> workspace(place, std::size_t(std::min(n_at_once, n)) * stride);
-      const double  tolerance = 8. * static_cast<double>(std::numeric_limits<Number>::epsilon());
-      for (int first = 0; first < n; first += n_at_once)
-      {
-        const Body body{A.view(), G.view(), nodes, first, workspace.data(), stride, tolerance};
-        launch(place, [&](const Here where) { kernels::team_for(where, std::min(n_at_once, n - first), body); });
-      }
+      using Body              = kernels::FactorizedInverseBody<Number>;
+      const Backend &place    = A.backend();
+      const int      n_c      = A.block_rows();
+      const double   rounding = static_cast<double>(std::numeric_limits<Number>::epsilon());
+      const Body     body{A.view(), G.view(), nodes, 8. * rounding};
+      const int      n_threads = width * n_c <= 32 ? 32 : width * n_c <= 64 ? 64 : 128;
+      launch(place, [&](const Here where) {
+        kernels::block_for(where, G.n_rows() / n_c, Body::size(width, n_c), n_threads, body);
+      });
       place.synchronize();
     }
-  } // namespace
 
-  template <typename Number, typename Where>
-  CompressedPattern preceding_neighbours(Where where, const SlicedEllpackMatrix<Number> &matrix, const int most)
-  {
-    const Backend                    &place    = matrix.backend();
-    const int                         n        = matrix.n_rows() / matrix.block_rows();
-    const Array<double>               diagonal = graph_tools::diagonal_norms(where, matrix);
-    const PrecedingNeighbours<Number> rows{matrix.view(), diagonal.data(), most};
-    return pattern_of(place, n, n, rows);
-  }
-
-  namespace
-  {
     /// Least c_ij of preceding_couplings(), and the most of a row.
     constexpr double least_strength = 0.15;
     constexpr int    most_couplings = 8;
+
+    /// Of preceding_neighbours(), which all count if they are few.
+    constexpr float least_of_neighbours = 1e-30f;
+
+    /// Threads of a row, each with every so manieth of its blocks.
+    constexpr int n_lanes = std::is_same<Here, Host>::value ? 1 : 8;
+
+    /** Of rows of A, those of @p nodes or, where that is nullptr, all: where what belongs to their blocks stands. */
+    struct BlocksOfRows
+    {
+      const int          *nodes;
+      int                 n_rows;
+      const std::int64_t *offsets; ///< [row]
+
+      PATCHFEM_INLINE int node(const int row) const { return nodes != nullptr ? nodes[row] : row; }
+    };
+
+    /** Of blocks before their row |A_ij|^2 / (|A_ii| |A_jj|), and a little more than 0 where that is 0; of others 0. */
+    template <typename Number>
+    struct NeighbourStrengths
+    {
+      SlicedEllpackView<Number> A;
+      const double             *diagonal; ///< norms of diagonal blocks
+      BlocksOfRows              rows;
+      float                    *strengths;
+
+      PATCHFEM_INLINE void operator()(const std::int64_t item) const
+      {
+        const int row = static_cast<int>(item % rows.n_rows), i = rows.node(row);
+        for (int k = static_cast<int>(item / rows.n_rows); k < A.row_lengths[i]; k += n_lanes)
+        {
+          const int  j = A.column(i, k);
+          const bool precedes =
+              j < A.n_rows && j != i &&
+              kernels::hash(static_cast<std::uint64_t>(j)) < kernels::hash(static_cast<std::uint64_t>(i));
+          double sum = 0.;
+          for (int a = 0; a < A.block_rows && precedes; ++a)
+            for (int c = 0; c < A.block_columns; ++c)
+            {
+              const double value = static_cast<double>(A.values[A.value_index(i, k, a, c)]);
+              sum += value * value / (diagonal[i] * diagonal[j]);
+            }
+          strengths[rows.offsets[row] + k] = precedes ? least_of_neighbours + static_cast<float>(sum) : 0.f;
+        }
+      }
+    };
 
     /** c_ij^2 of the blocks of nodes before that of their row, else 0. @tparam size as in with_block_size() */
     template <int size, typename Number>
     struct CouplingStrengths
     {
-      /// Threads of a row, each with every so manieth of its blocks.
-      static constexpr int n_lanes = std::is_same<Here, Host>::value ? 1 : 8;
-
       SlicedEllpackView<Number> A;
-      BlockDiagonalView<Number> D;       ///< D^-1
-      const int                *nodes;   ///< [row], or nullptr: all
-      int                       n;       ///< rows
-      const std::int64_t       *offsets; ///< [row]
-      const int                *sizes;   ///< [node] 2 log2 of the norm of the diagonal block
+      BlockDiagonalView<Number> D;     ///< D^-1
+      const int                *sizes; ///< [node] 2 log2 of the norm of the diagonal block
+      BlocksOfRows              rows;
       float                    *strengths;
 
       /** The stiffer of two nodes comes last, and reaches all that gives way with it; of two alike the higher number. */
@@ -176,44 +140,88 @@ namespace PatchFEM::multigrid
 
       PATCHFEM_INLINE void operator()(const std::int64_t item) const
       {
-        const int row = static_cast<int>(item % n), i = nodes != nullptr ? nodes[row] : row;
-        for (int k = static_cast<int>(item / n); k < A.row_lengths[i]; k += n_lanes)
+        const int row = static_cast<int>(item % rows.n_rows), i = rows.node(row);
+        for (int k = static_cast<int>(item / rows.n_rows); k < A.row_lengths[i]; k += n_lanes)
         {
-          const int j                 = A.column(i, k);
-          strengths[offsets[row] + k] = precedes(j, i) ? static_cast<float>(strength(i, k, j)) : 0.f;
+          const int j                      = A.column(i, k);
+          strengths[rows.offsets[row] + k] = precedes(j, i) ? static_cast<float>(strength(i, k, j)) : 0.f;
         }
       }
     };
 
-    /** Columns of preceding_couplings(). */
     template <typename Number>
-    struct StrongestCouplings
+    struct KeptBlocks
     {
       SlicedEllpackView<Number> A;
-      const int                *nodes;
-      const std::int64_t       *offsets;
-      const float              *strengths;
+      BlocksOfRows              rows;
+      const char               *kept; ///< [block]
 
       template <typename Use>
       PATCHFEM_INLINE void for_each(const int row, const Use &use) const
       {
-        constexpr float    least = static_cast<float>(least_strength * least_strength), tie = 1e-4f;
-        const int          i   = nodes != nullptr ? nodes[row] : row;
-        const float *const own = strengths + offsets[row];
-        int                n   = 0;
+        const int i = rows.node(row);
         for (int k = 0; k < A.row_lengths[i]; ++k)
-          n += own[k] >= least;
-        for (int k = 0; k < A.row_lengths[i]; ++k)
-        {
-          const int j          = A.column(i, k);
-          int       n_stronger = 0;
-          for (int l = 0; n > most_couplings && own[k] >= least && l < A.row_lengths[i]; ++l)
-            n_stronger += own[l] > (1.f + tie) * own[k] || (l < k && own[l] >= (1.f - tie) * own[k]);
-          if (j == i || (own[k] >= least && n_stronger < most_couplings))
-            use(j);
-        }
+          if (kept[rows.offsets[row] + k] != 0)
+            use(A.column(i, k));
       }
     };
+
+    template <typename Number>
+    void lengths_of_rows(const SlicedEllpackMatrix<Number> &matrix, const BlocksOfRows &rows, Array<int> &lengths)
+    {
+      for_all(matrix.backend(), rows.n_rows,
+              [=, A = matrix.view(), lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                lengths[row] = A.row_lengths[rows.node(static_cast<int>(row))];
+              });
+    }
+
+    /** A strength for each block of rows. */
+    struct StrengthsOfRows
+    {
+      Array<std::int64_t> offsets;
+      Array<float>        of_block;
+      BlocksOfRows        rows;
+
+      template <typename Number>
+      StrengthsOfRows(const SlicedEllpackMatrix<Number> &matrix, const int *nodes, const int n_rows)
+          : offsets(matrix.backend(), std::size_t(n_rows) + 1), rows{nodes, n_rows, offsets.data()}
+      {
+        Array<int> lengths(matrix.backend(), n_rows);
+        lengths_of_rows(matrix, rows, lengths);
+        of_block.reinit(matrix.backend(), graph_tools::scan(lengths, offsets));
+      }
+    };
+
+    /**
+     * The pattern of each row's own node and of the @p most strongest blocks of at least @p least in it. Of strengths that rounding
+     * may make different the first columns count.
+     */
+    template <typename Number>
+    CompressedPattern strongest_of_rows(const SlicedEllpackMatrix<Number> &matrix,
+                                        const StrengthsOfRows             &strengths,
+                                        const float                        least,
+                                        const int                          most)
+    {
+      const Backend     &place = matrix.backend();
+      const BlocksOfRows rows  = strengths.rows;
+      Array<char>        kept(place, strengths.of_block.size());
+      for_all(place, std::int64_t(rows.n_rows) * n_lanes,
+              [=, A = matrix.view(), of_block = strengths.of_block.data(),
+               kept = kept.data()] PATCHFEM_DEVICE(const std::int64_t item) {
+                constexpr float    tie = 1e-4f;
+                const int          row = static_cast<int>(item % rows.n_rows), i = rows.node(row), n = A.row_lengths[i];
+                const float *const own = of_block + rows.offsets[row];
+                for (int k = static_cast<int>(item / rows.n_rows); k < n; k += n_lanes)
+                {
+                  int n_stronger = 0;
+                  for (int l = 0; own[k] >= least && l < n; ++l)
+                    n_stronger += own[l] > (1.f + tie) * own[k] || (l < k && own[l] >= (1.f - tie) * own[k]);
+                  kept[rows.offsets[row] + k] = A.column(i, k) == i || (own[k] >= least && n_stronger < most);
+                }
+              });
+      return pattern_of(place, rows.n_rows, matrix.n_rows() / matrix.block_rows(),
+                        KeptBlocks<Number>{matrix.view(), rows, kept.data()});
+    }
 
     /** preceding_couplings() of @p n_rows rows, those of @p nodes or all. */
     template <typename Number>
@@ -223,31 +231,31 @@ namespace PatchFEM::multigrid
                                         const int                          n_rows)
     {
       const Backend      &place = A.backend();
-      Array<int>          lengths(place, n_rows);
-      Array<std::int64_t> offsets(place, std::size_t(n_rows) + 1);
-      for_all(place, n_rows, [=, A = A.view(), lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-        lengths[row] = A.row_lengths[nodes != nullptr ? nodes[row] : row];
+      const Array<double> norms = graph_tools::diagonal_norms(Here(), A);
+      Array<int>          sizes(place, norms.size());
+      for_all(place, sizes.size(), [norms = norms.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        sizes[i] = norms[i] > 0. ? static_cast<int>(std::floor(2. * std::log2(norms[i]))) : -10000;
       });
-      const std::int64_t n_blocks = graph_tools::scan(lengths, offsets);
-      Array<float>       strengths(place, n_blocks);
-      Array<int>         sizes(place, A.n_rows() / A.block_rows());
-      {
-        const Array<double> norms = graph_tools::diagonal_norms(Here(), A);
-        for_all(place, sizes.size(),
-                [norms = norms.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  sizes[i] = norms[i] > 0. ? static_cast<int>(std::floor(2. * std::log2(norms[i]))) : -10000;
-                });
-        place.synchronize();
-      }
+      StrengthsOfRows strengths(A, nodes, n_rows);
       kernels::with_block_size(A.block_rows(), [&](auto size) {
-        const CouplingStrengths<decltype(size)::value, Number> body{
-            A.view(), D, nodes, n_rows, offsets.data(), sizes.data(), strengths.data()};
-        for_all(place, std::int64_t(n_rows) * body.n_lanes, body);
+        for_all(place, std::int64_t(n_rows) * n_lanes,
+                CouplingStrengths<decltype(size)::value, Number>{A.view(), D, sizes.data(), strengths.rows,
+                                                                 strengths.of_block.data()});
       });
-      return pattern_of(place, n_rows, A.n_rows() / A.block_rows(),
-                        StrongestCouplings<Number>{A.view(), nodes, offsets.data(), strengths.data()});
+      return strongest_of_rows(A, strengths, static_cast<float>(least_strength * least_strength), most_couplings);
     }
   } // namespace
+
+  template <typename Number, typename Where>
+  CompressedPattern preceding_neighbours(Where, const SlicedEllpackMatrix<Number> &A, const int most)
+  {
+    const int           n        = A.n_rows() / A.block_rows();
+    const Array<double> diagonal = graph_tools::diagonal_norms(Here(), A);
+    StrengthsOfRows     strengths(A, nullptr, n);
+    for_all(A.backend(), std::int64_t(n) * n_lanes,
+            NeighbourStrengths<Number>{A.view(), diagonal.data(), strengths.rows, strengths.of_block.data()});
+    return strongest_of_rows(A, strengths, least_of_neighbours, most);
+  }
 
   template <typename Number, typename Where>
   CompressedPattern preceding_couplings(Where, const SlicedEllpackMatrix<Number> &A, const BlockDiagonalView<Number> &D)
