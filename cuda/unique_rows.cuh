@@ -12,7 +12,7 @@ namespace PatchFEM::kernels
   unique_rows(Cuda where, const Backend &place, const int n_rows, const int n_values, const Rows &rows)
   {
     Array<int>          counts(place, n_rows), kept(place, std::size_t(n_rows) * Rows::n_kept);
-    UniqueRowBody<Rows> body{rows, counts.data(), nullptr, nullptr, kept.data()};
+    UniqueRowBody<Rows> body{rows, static_cast<unsigned int>(n_values), counts.data(), nullptr, nullptr, kept.data()};
     team_for(where, n_rows, body);
     CompressedPattern result(where, n_values, counts);
     body.counts  = nullptr;

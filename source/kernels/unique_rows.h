@@ -115,8 +115,9 @@ namespace PatchFEM::kernels
     using Scratch = TeamSet<Rows::table_size, Rows::table_size - team_size>;
 
     Rows                rows;
-    int                *counts;  ///< nullptr: write
-    const std::int64_t *offsets; ///< [row + 1]
+    unsigned int        n_values; ///< more than any value
+    int                *counts;   ///< nullptr: write
+    const std::int64_t *offsets;  ///< [row + 1]
     int                *columns;
     int                *kept; ///< [row][n_kept]
 
@@ -131,9 +132,8 @@ namespace PatchFEM::kernels
           columns[e] = kept_here[e - offsets[i]];
         return;
       }
-      constexpr unsigned int end   = 1u << 31;
-      int                    found = 0;
-      for (unsigned int first = 0, width = end; first < end;)
+      int found = 0;
+      for (unsigned int first = 0, width = n_values; first < n_values;)
       {
         set.clear(team);
         rows.visit(static_cast<int>(i), team.rank(), Team::size, [&](const int value) {
@@ -152,7 +152,7 @@ namespace PatchFEM::kernels
           set.write(team, kept_here + found);
         found += set.n;
         first += width;
-        width = width < (end - first) / 2 ? 2 * width : end - first;
+        width = width < (n_values - first) / 2 ? 2 * width : n_values - first;
       }
       if (counts != nullptr && team.rank() == 0)
         counts[i] = found;

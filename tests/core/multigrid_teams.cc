@@ -67,9 +67,10 @@ TEST(Teams, UniqueRowsByEye)
   const std::vector<int>          lists[] = {{3, 1, 3}, {}, {-1, 7}};
   std::vector<int>                counts(3, -5), columns(3, -5), kept(3 * Lists::n_kept, -5);
   const std::vector<std::int64_t> offsets{0, 2, 2, 3};
-  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, counts.data(), nullptr, nullptr, kept.data()});
+  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, 8, counts.data(), nullptr, nullptr, kept.data()});
   EXPECT_EQ(counts, (std::vector<int>{2, 0, 1}));
-  cases::run_team<4>(3, kernels::UniqueRowBody<Lists>{{lists}, nullptr, offsets.data(), columns.data(), kept.data()});
+  cases::run_team<4>(3,
+                     kernels::UniqueRowBody<Lists>{{lists}, 8, nullptr, offsets.data(), columns.data(), kept.data()});
   EXPECT_EQ(columns, (std::vector<int>{1, 3, 7}));
 }
 
@@ -98,8 +99,9 @@ TEST(Teams, UniqueRowsOfAnyLength)
   std::vector<int> columns(expected.size(), -5);
   std::vector<int> kept(n * Lists::n_kept, -5);
   const Lists      rows{lists.data()};
-  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, counts.data(), nullptr, nullptr, kept.data()});
-  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, nullptr, offsets.data(), columns.data(), kept.data()});
+  cases::run_team<4>(n, kernels::UniqueRowBody<Lists>{rows, 1000000, counts.data(), nullptr, nullptr, kept.data()});
+  cases::run_team<4>(
+      n, kernels::UniqueRowBody<Lists>{rows, 1000000, nullptr, offsets.data(), columns.data(), kept.data()});
   const CompressedPattern on_host = kernels::unique_rows(Host(), Backend(BackendKind::host), n, 1000000, rows);
   for (int i = 0; i < n; ++i)
     EXPECT_EQ(counts[i], offsets[i + 1] - offsets[i]);
@@ -181,9 +183,8 @@ TEST(Teams, CoarseningIsThatOfTheHost)
     const double                         omega    = 1.5 / lambda.value();
     const std::size_t                    n_values = view.P.row_offsets[n_nodes] * nc * nm;
     std::vector<double>                  expected = cases::not_a_number<double>(n_values), P = expected;
-    const kernels::TentativeView<double> Q{
-        0,     n_nodes, aggregates.aggregate_of_node().data(), tentative.values().data(), *diagonal.block_diagonal(),
-        &omega};
+    const kernels::TentativeView<double> Q{aggregates.aggregate_of_node().data(), tentative.values().data(),
+                                           *diagonal.block_diagonal(), &omega};
     view.P_values = expected.data();
     kernels::prolongator(Host(), view, Q);
     view.P_values = P.data();
