@@ -18,7 +18,7 @@ namespace PatchFEM::kernels
   template <typename Number, typename Where>
   void prolongator(Where where, const CoarseningView<Number> &view, const TentativeView<Number> &Q)
   {
-    by_teams<ProlongatorBody>(where, Q.last - Q.first, view, Q);
+    by_teams<ProlongatorBody>(where, view.A.n_rows, view, Q);
   }
 
   template <typename Number, typename Where>

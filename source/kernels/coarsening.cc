@@ -14,7 +14,7 @@ namespace PatchFEM::kernels
     /** The row at hand of a product of matrices of blocks: where each column stands in it, and its sums. */
     struct RowSums
     {
-      std::vector<int>    position; ///< [column]
+      std::vector<int>    position; ///< [column], -1 where there is none
       std::vector<double> sums;     ///< [position][row][mode]
 
       RowSums(const int n_columns, const std::size_t n_sums) : position(n_columns, -1), sums(n_sums) {}
@@ -45,6 +45,8 @@ namespace PatchFEM::kernels
           const auto *block = row.values + right.first + q * nm;
           for (; q < right.n_blocks; ++q, block += nm)
           {
+            if (position[right.columns[q]] < 0)
+              continue; // a block that is left out
             double *sum = sums.data() + position[right.columns[q]] * size;
             for (int a = 0; a < n_rows; ++a)
               for (int m = 0; m < nm; ++m)
@@ -56,6 +58,8 @@ namespace PatchFEM::kernels
               }
           }
         }
+        for (int p = row.begin; p < row.result.n_blocks; ++p)
+          position[columns[p]] = -1;
       }
     };
   } // namespace
@@ -66,12 +70,11 @@ namespace PatchFEM::kernels
     template <typename Number>
     void scalar_prolongator(const CoarseningView<Number> &view, const TentativeView<Number> &Q)
     {
-      const std::int64_t first = view.P.row_offsets[Q.first]; // of P_values
-      for_shares(Q.last - Q.first, [&](const std::int64_t begin, const std::int64_t end) {
+      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
         std::vector<double> sums(std::size_t(view.P.n_columns) + 1);
         double *const       sum   = sums.data() + 1; // [-1]: of nodes without an aggregate
         const double        omega = Q.omega[0];
-        for (int i = Q.first + int(begin); i < Q.first + int(end); ++i)
+        for (int i = int(begin); i < int(end); ++i)
         {
           view.A.for_each_block(i, [&](const std::int64_t at, const int j) {
             sum[Q.aggregate_of_node[j]] += static_cast<double>(view.A.values[at]) * static_cast<double>(Q.values[j]);
@@ -81,9 +84,9 @@ namespace PatchFEM::kernels
           {
             const int    column = view.P.columns[e];
             const double scaled = D * std::exchange(sum[column], 0.);
-            view.P_values[e - first] =
-                static_cast<Number>((column == Q.aggregate_of_node[i] ? own : 0.) - omega * scaled);
+            view.P_values[e]    = static_cast<Number>((column == Q.aggregate_of_node[i] ? own : 0.) - omega * scaled);
           }
+          view.A.for_each_block(i, [&](std::int64_t, const int j) { sum[Q.aggregate_of_node[j]] = 0.; });
         }
       });
     }
@@ -97,9 +100,9 @@ namespace PatchFEM::kernels
     const BlockDiagonalView<Number> &D     = Q.D;
     const double                     omega = Q.omega[0];
     with_prolongator_sizes(view.n_c, view.n_m, [&](auto static_nc, auto static_nm) {
-      for_shares(Q.last - Q.first, [&](const std::int64_t begin, const std::int64_t end) {
+      for_shares(view.A.n_rows, [&](const std::int64_t begin, const std::int64_t end) {
         RowSums work(view.P.n_columns, std::size_t(view.P_width) * view.n_c * view.n_m);
-        for (int i = Q.first + int(begin); i < Q.first + int(end); ++i)
+        for (int i = int(begin); i < int(end); ++i)
         {
           const coarsening::ProlongatorRow<static_nc, static_nm, Number> row(view, Q, i);
           work.compute<static_nc, static_nc, static_nm>(row);

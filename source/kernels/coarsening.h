@@ -148,7 +148,6 @@ namespace PatchFEM::kernels
   template <typename Number>
   struct TentativeView
   {
-    int                       first, last;       ///< rows of P to form; P_values begin with those of row first
     const int                *aggregate_of_node; ///< [node], -1 where none
     const Number             *values;            ///< Q, [node][component][mode]
     BlockDiagonalView<Number> D;                 ///< D^-1
@@ -368,8 +367,8 @@ namespace PatchFEM::kernels
             for (int p = 0; q < right.n_blocks; ++q, ++count) // both lists ascend
             {
               p = search(scratch.columns, p, n, right.columns[q]);
-              if (p == n)
-                break;
+              if (p == n || scratch.columns[p] != right.columns[q])
+                break; // of a row of P, which may leave blocks out, there is one term
               scratch.places[s][count] = static_cast<unsigned char>(p);
             }
             scratch.terms[s] = {right.first + q_first * n_modes, right.pitch, count};
@@ -445,7 +444,7 @@ namespace PatchFEM::kernels
       PATCHFEM_INLINE ProlongatorRow(const CoarseningView<Number> &view, const TentativeView<Number> &Q, const int i)
           : MatrixRow<static_nc, static_nm, Number>(view, i, Q.values), aggregate_of_node(Q.aggregate_of_node)
       {
-        this->result = block_row(view.P, i, Q.first, this->n_c(), this->n_m());
+        this->result = block_row(view.P, i, 0, this->n_c(), this->n_m());
       }
 
       PATCHFEM_INLINE BlockRow right(const int k, BlockPosition &) const
@@ -541,7 +540,7 @@ namespace PatchFEM::kernels
     PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t index, Scratch &scratch) const
     {
       constexpr int each = Scratch::each;
-      const int     i = Q.first + static_cast<int>(index), own = Q.aggregate_of_node[i];
+      const int     i = static_cast<int>(index), own = Q.aggregate_of_node[i];
       const coarsening::ProlongatorRow<static_nc, static_nm, Number> row(view, Q, i);
       const int                                                      nc = row.n_c(), nm = row.n_m();
       const Number                                                  *Q_i = Q.values + std::int64_t(i) * (nc * nm);
@@ -739,7 +738,7 @@ namespace PatchFEM::kernels
     }
   };
 
-  /** P = (I - omega D^-1 A) Q */
+  /** P = (I - omega D^-1 A) Q, as far as it has blocks. */
   template <typename Number, typename Where>
   void prolongator(Where, const CoarseningView<Number> &view, const TentativeView<Number> &Q);
 

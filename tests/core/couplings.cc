@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
 #include "graph_cases.h"
+#include "kernels/coarsening.h"
 #include "kernels/hash.h"
 #include "lac/multigrid/factorized_inverse_tools.h"
 #include "lac/multigrid/multigrid_tools.h"
@@ -273,68 +274,116 @@ TEST_P(CouplingsTest, CoarseLevelsFollowSums)
 
 namespace
 {
-  /** Rows of n_c x n_m blocks by project_blocks(), of the first 50 rows and of the others. */
-  template <typename Number>
-  std::vector<double> projected(const Backend             &place,
-                                const int                  n_c,
-                                const int                  n_m,
-                                const Lists               &all,
-                                const Lists               &kept,
-                                const std::vector<double> &R,
-                                const std::vector<Number> &P)
+  /** 97 nodes of 40 aggregates, of which each fourth has dropped its last mode, the first again. */
+  struct ProjectedRows
   {
-    const auto compressed = [&](const Lists &rows) {
-      const Adjacency   graph = cases::to_adjacency(place, rows);
+    static constexpr int n = 97, n_aggregates = 40;
+
+    int                 n_c, n_m;
+    HostCSR<double>     A;          ///< of scalars
+    std::vector<int>    own;        ///< aggregates
+    std::vector<double> Q, D, R, P; ///< D: whole blocks of D^-1; P: that of all blocks, (I - D^-1 A) Q, by blocks
+    Lists               all, kept;  ///< aggregates of the blocks of each row
+
+    ProjectedRows(const int n_c, const int n_m) : n_c(n_c), n_m(n_m), all(n), kept(n)
+    {
+      const HostCSR<double> nodes = cases::random_pattern(n, n, 24, 3);
+      A                           = cases::expand<double>(nodes, n_c, n_c, 5);
+      Q                           = cases::random_values(n * n_c * n_m, 6);
+      D                           = cases::random_values(n * n_c * n_c, 7);
+      R                           = cases::random_values(n_aggregates * n_m * n_m, 4);
+      for (int i = 0; i < n; ++i)
+        own.push_back(i % 12 == 5 ? -1 : i % n_aggregates);
+      for (int e = 0; e < n * n_c * n_c; ++e)
+        if (const int a = e / n_c % n_c, c = e % n_c; a < c)
+          D[e] = D[e + (c - a) * (n_c - 1)];
+      for (int e = 0; e < n_aggregates * n_m * n_m; ++e)
+      {
+        const int  l = e / n_m % n_m, m = e % n_m;
+        const bool again = dropped(e / n_m / n_m, m);
+        R[e] = m < l || (again && (l > 0 || m == 0)) ? 0. : again ? R[e - m] : (R[e] + (m == l ? 3. : 0.)) / 2.;
+      }
+      for (int i = 0; i < n; ++i)
+        find_row(nodes, i);
+    }
+
+    bool dropped(const int J, const int l) const { return J % 4 == 3 && l == n_m - 1; }
+
+    void find_row(const HostCSR<double> &nodes, const int i)
+    {
+      std::set<int> reached;
+      for (std::int64_t e = nodes.row_offsets[i]; e < nodes.row_offsets[i + 1]; ++e)
+        reached.insert(own[nodes.columns[e]]);
+      reached.erase(-1);
+      for (const int J : reached)
+      {
+        all[i].push_back(J);
+        if (i % 11 == 0 || J == own[i] ||
+            (own[i] >= 0 && kernels::hash(static_cast<std::uint64_t>(40 * i + J)) % 3 == 0))
+          kept[i].push_back(J);
+      }
+      for (int a = 0; a < n_c; ++a)
+        for (const int J : all[i])
+          for (int m = 0; m < n_m; ++m)
+          {
+            double value = J == own[i] ? Q[(i * n_c + a) * n_m + m] : 0.;
+            for (int b = 0; b < n_c; ++b)
+              for (std::int64_t e = A.row_offsets[i * n_c + b]; e < A.row_offsets[i * n_c + b + 1]; ++e)
+                if (own[A.columns[e] / n_c] == J)
+                  value -= D[(i * n_c + a) * n_c + b] * A.values[e] * Q[A.columns[e] * n_m + m];
+            P.push_back(value);
+          }
+    }
+
+    template <typename Number>
+    std::vector<double> values(const Backend &place) const
+    {
       CompressedPattern pattern;
-      pattern.n_rows    = static_cast<int>(rows.size());
-      pattern.n_columns = static_cast<int>(R.size()) / n_m / n_m;
+      const Adjacency   graph = cases::to_adjacency(place, kept);
+      pattern.n_rows          = n;
+      pattern.n_columns       = n_aggregates;
       pattern.offsets.copy_from(place, graph.offsets());
       pattern.columns.copy_from(place, graph.neighbours());
-      return pattern;
-    };
-    const CompressedPattern whole = compressed(all), part = compressed(kept);
-    const Array<double>     modes(place, R);
-    Array<Number>           to(place, cases::not_a_number<Number>(part.columns.size() * n_c * n_m + 1));
-    for (const auto &[first, last] : {std::make_pair(0, 50), {50, whole.n_rows}})
-    {
-      const auto          at = [&](const int row) { return P.begin() + whole.offsets.read(row) * n_c * n_m; };
-      const Array<Number> from(place, std::vector<Number>(at(first), at(last)));
-      choose(place, [&, first = first, last = last](auto where) {
-        multigrid::project_blocks(where, whole, part, modes, n_c, n_m, first, last, from, to);
+      std::vector<Number> packed, first;
+      for (int a = 0; a < n_c; ++a)
+        for (int c = 0; c <= a; ++c)
+          for (int i = 0; i < n; ++i)
+            packed.push_back(static_cast<Number>(D[(i * n_c + a) * n_c + c]));
+      for (auto [i, at] = std::make_pair(0, P.begin()); i < n; ++i)
+        for (int a = 0; a < n_c; ++a)
+          for (const int J : all[i])
+            for (int m = 0; m < n_m; ++m, ++at)
+              if (std::binary_search(kept[i].begin(), kept[i].end(), J))
+                first.push_back(static_cast<Number>(*at));
+      first.push_back(std::numeric_limits<Number>::quiet_NaN());
+      const SlicedEllpackMatrix<Number> matrix(
+          place, HostCSR<Number>{A.n_rows, A.n_columns, A.row_offsets, A.columns, cases::to<Number>(A.values)}, n_c);
+      const Array<Number> tentative(place, cases::to<Number>(Q)), blocks(place, packed);
+      const Array<int>    aggregates(place, own);
+      const Array<double> omega(place, std::vector<double>{1.}), modes(place, R);
+      Array<Number>       to(place, first);
+      choose(place, [&](auto where) {
+        const kernels::TentativeView<Number> view{
+            aggregates.data(), tentative.data(), {n, n_c, n, blocks.data()}, omega.data()};
+        multigrid::project_rows(where, matrix, view, pattern, modes, n_m, to);
       });
       place.synchronize();
+      std::vector<double> result = cases::widened(to.to_vector());
+      EXPECT_TRUE(std::isnan(result.back())) << "more was written than there are blocks";
+      result.pop_back();
+      return result;
     }
-    std::vector<double> values = cases::widened(to.to_vector());
-    EXPECT_TRUE(std::isnan(values.back())) << "more was written than there are blocks";
-    values.pop_back();
-    return values;
-  }
+  };
 
-  /** 97 rows with n_c x n_m blocks of up to 24 of 40 aggregates; each fourth has dropped its last mode, the first again. */
   template <typename Number>
   void check_projection(const Backend &backend, const int n_c, const int n_m)
   {
-    const HostCSR<double> A       = cases::random_pattern(97, 40, 24, 3);
-    const double          bound   = std::is_same_v<Number, double> ? 1e-11 : 1e-4;
-    const auto            P       = cases::to<Number>(cases::random_values(A.columns.size() * n_c * n_m, 5));
-    std::vector<double>   R       = cases::random_values(40 * n_m * n_m, 4);
-    const auto            dropped = [=](const int J, const int l) { return J % 4 == 3 && l == n_m - 1; };
-    for (int e = 0; e < 40 * n_m * n_m; ++e)
-    {
-      const int  l = e / n_m % n_m, m = e % n_m;
-      const bool again = e / n_m / n_m % 4 == 3 && m == n_m - 1;
-      R[e] = m < l || (again && (l > 0 || m == 0)) ? 0. : again ? R[e - m] : (R[e] + (m == l ? 3. : 0.)) / 2.;
-    }
-    Lists all(97), kept(97);
-    for (int i = 0; i < 97; ++i)
-      for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
-      {
-        all[i].push_back(A.columns[e]);
-        if (i % 11 == 0 || (i % 13 != 5 && kernels::hash(static_cast<std::uint64_t>(e)) % 3 == 0))
-          kept[i].push_back(A.columns[e]);
-      }
-    const std::vector<double> values = projected(backend, n_c, n_m, all, kept, R, P);
-    EXPECT_LT(cases::difference(values, projected(Backend("host"), n_c, n_m, all, kept, R, P)), bound);
+    const ProjectedRows       rows(n_c, n_m);
+    const Lists              &all = rows.all, &kept = rows.kept;
+    const std::vector<double> P = cases::widened(cases::to<Number>(rows.P)), R = rows.R,
+                              values = rows.values<Number>(backend);
+    const double bound               = std::is_same_v<Number, double> ? 1e-11 : 1e-4;
+    EXPECT_LT(cases::difference(values, rows.values<Number>(Backend("host"))), bound);
     auto now    = values.begin();
     auto before = P.begin();
     for (int i = 0; i < 97; ++i)
@@ -354,7 +403,7 @@ namespace
               C(k, m) = R[(J * n_m + l) * n_m + m];
             if (stays)
               change(0, k++) = *now++ - *before;
-            EXPECT_TRUE(!stays || !dropped(J, l) || change(0, k - 1) == 0.);
+            EXPECT_TRUE(!stays || !rows.dropped(J, l) || change(0, k - 1) == 0.);
           }
         if (n_kept == 0)
           continue;

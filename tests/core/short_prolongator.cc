@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
 #include "graph_cases.h"
+#include "kernels/coarsening.h"
 #include "lac/multigrid/multigrid_tools.h"
 #include "multigrid_cases.h"
 
@@ -85,51 +86,30 @@ namespace
   };
 } // namespace
 
-TEST_P(ShortProlongatorTest, FoldingByEye)
+TEST_P(ShortProlongatorTest, ProjectionByEye)
 {
-  // One mode. Row 0 keeps its own aggregate 0 and 2, row 1 its own aggregate 1, row 2 all, row 3 has no aggregate and no block.
-  CompressedPattern all, blocks;
-  all.n_rows = blocks.n_rows = 4;
-  all.n_columns = blocks.n_columns = all.width = 3;
-  blocks.width                                 = 2;
-  all.offsets.copy_from(backend(), {0, 3, 5, 7, 7});
-  all.columns.copy_from(backend(), {0, 1, 2, 0, 1, 1, 2});
-  blocks.offsets.copy_from(backend(), {0, 2, 3, 5, 5});
-  blocks.columns.copy_from(backend(), {0, 2, 1, 1, 2});
-  const Array<int>    own(backend(), {0, 1, 2, -1});
-  const Array<double> values[] = {Array<double>(backend(), {0.5, 0.25, 0.125, 1., 2.}),
-                                  Array<double>(backend(), {3., 4.})};
-  const Array<double> R(backend(), {2., 4., 0.});
-  Array<double>       kept(backend(), std::vector<double>(6, std::numeric_limits<double>::quiet_NaN()));
-  for (const int half : {0, 1})
-    choose(backend(), [&](auto where) {
-      multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, 2 * half, 2 * half + 2, values[half], kept);
-    });
+  // One mode, Q = 1 and D = 2. Node 0 couples with all by 1, -1, 4 and has blocks of its own aggregate 0 and of 2, where A B of node 1
+  // is -1 * 4: row 0 gains 0.5 / 2 * 4 in proportion to the modes 2 and 1. Row 1 has all blocks, row 2 none, and the number behind stays.
+  HostCSR<double> A;
+  A.n_rows = A.n_columns = 3;
+  A.row_offsets          = {0, 3, 5, 6};
+  A.columns              = {0, 1, 2, 0, 1, 2};
+  A.values               = {1., -1., 4., -1., 5., 3.};
+  CompressedPattern P;
+  P.n_rows = P.n_columns = 3;
+  P.offsets.copy_from(backend(), {0, 2, 4, 4});
+  P.columns.copy_from(backend(), {0, 2, 0, 1});
+  const SlicedEllpackMatrix<double> matrix(backend(), A, 1);
+  const Array<int>                  own(backend(), {0, 1, 2});
+  const Array<double>               Q(backend(), {1., 1., 1.}), D(backend(), {0.5, 0.5, 0.5}),
+      omega(backend(), std::vector<double>{0.5}), R(backend(), {2., 4., 1.});
+  Array<double> values(backend(), {7., 8., 9., 10., 11.});
+  choose(backend(), [&](auto where) {
+    const kernels::TentativeView<double> view{own.data(), Q.data(), {3, 1, 3, D.data()}, omega.data()};
+    multigrid::project_rows(where, matrix, view, P, R, 1, values);
+  });
   backend().synchronize();
-  // 0.5 + 0.25 * 4 / 2; 2 + 1 * 2 / 4; nothing folds onto a mode that was dropped.
-  const std::vector<double> result = kept.to_vector();
-  EXPECT_EQ(std::vector<double>(result.begin(), result.end() - 1), (std::vector<double>{1., 0.125, 2.5, 3., 4.}));
-  EXPECT_TRUE(std::isnan(result.back())) << "more was written than there are blocks";
-}
-
-TEST_P(ShortProlongatorTest, FoldingOntoAnAggregateThatHardlyMovesByEye)
-{
-  // Both rows keep their own aggregate alone: that of row 0 is a single node, and that of row 1 hardly has the mode.
-  CompressedPattern all, blocks;
-  all.n_rows = blocks.n_rows = 2;
-  all.n_columns = blocks.n_columns = 3;
-  all.width                        = 2;
-  blocks.width                     = 1;
-  all.offsets.copy_from(backend(), {0, 2, 4});
-  all.columns.copy_from(backend(), {0, 2, 1, 2});
-  blocks.offsets.copy_from(backend(), {0, 1, 2});
-  blocks.columns.copy_from(backend(), {0, 1});
-  const Array<int>    own(backend(), {0, 1});
-  const Array<double> values(backend(), {-0.5, 0.75, 0.25, 0.75}), R(backend(), {1., 1e-10, 2.});
-  Array<double>       kept(backend(), std::vector<double>(2, std::numeric_limits<double>::quiet_NaN()));
-  choose(backend(), [&](auto where) { multigrid::fold_blocks(where, all, blocks, own, R, 1, 1, 0, 2, values, kept); });
-  // -0.5 + 0.75 * 2 / 1, so that a constant stays one; 0.25 without 0.75 * 2 / 1e-10.
-  EXPECT_EQ(kept.to_vector(), (std::vector<double>{1., 0.25}));
+  EXPECT_EQ(values.to_vector(), (std::vector<double>{7. + 2. / 5., 8. + 1. / 5., 9., 10., 11.}));
 }
 
 TEST_P(ShortProlongatorTest, BlocksAreThoseOfShortEdges)

@@ -401,16 +401,15 @@ namespace PatchFEM
                                                const PreconditionBlockJacobi<Number> &D_inverse,
                                                const LargestEigenvalue<Number>       &lambda)
   {
-    const Backend           &place  = A.backend();
-    const bool               folded = aggregates.has_short_edges();
-    const CompressedPattern &whole  = folded ? whole_pattern : P_pattern;
+    const Backend           &place    = A.backend();
+    const bool               filtered = aggregates.has_short_edges();
     const int                nc = R.block_columns(), nm = R.block_rows();
     const Partitioner *const nodes      = of_ranks ? A.partitioner().get() : nullptr;
     const Array<int> &aggregate_of_node = of_ranks ? of_ranks->aggregate_of_node : aggregates.aggregate_of_node();
     multigrid::over_largest(where, lambda.scalars(), omega_factor, omega, 1);
     Array<double> modes;
     if (nodes != nullptr)
-      modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, folded);
+      modes = of_ranks->modes_of_aggregates(*nodes, tentative.coarse_modes(), nm, P_pattern.n_columns, filtered);
     Array<Number> P_values = memory_of_P();
     {
       // Half as many bytes to read 27 times where Q comes in single precision.
@@ -428,40 +427,12 @@ namespace PatchFEM
       }
       if (Q == nullptr)
         Q = copy.data();
-      kernels::CoarseningView<Number> all = view(A, P_values.data());
-      all.P                               = whole.view();
-      all.P_width                         = whole.width;
-      // Rows whose blocks are folded stand in a buffer before, a stretch at a time.
-      const int          n        = all.A.n_rows;
-      const std::int64_t n_values = folded ? whole.columns.size() * nc * nm : 0;
-      const std::int64_t n_stretches =
-          n_values * sizeof(Number) / stretch_bytes(A.n_stored_elements() * sizeof(Number)) + 1;
-      const int     step = folded && stretch > 0 ? stretch : static_cast<int>((n + n_stretches - 1) / n_stretches);
-      Array<Number> buffer;
-      for (int first = 0; first < n; first += step)
-      {
-        const int last = std::min(n, first + step);
-        if (folded)
-        {
-          const std::int64_t size =
-              step >= n ? n_values : (whole.offsets.read(last) - whole.offsets.read(first)) * nc * nm;
-          if (std::int64_t(buffer.size()) < size)
-            buffer.reinit(place, size);
-          all.P_values = buffer.data();
-        }
-        launch(place, [&](const Here here) {
-          kernels::prolongator(here, all,
-                               kernels::TentativeView<Number>{first, last, aggregate_of_node.data(), Q,
-                                                              *D_inverse.block_diagonal(), omega.data()});
-        });
-        if (folded && !aggregates.by_couplings())
-          multigrid::fold_blocks(where, whole, P_pattern, aggregate_of_node,
-                                 nodes != nullptr ? modes : tentative.coarse_modes(), nc, nm, first, last, buffer,
-                                 P_values);
-        else if (folded)
-          multigrid::project_blocks(where, whole, P_pattern, nodes != nullptr ? modes : tentative.coarse_modes(), nc,
-                                    nm, first, last, buffer, P_values);
-      }
+      const kernels::TentativeView<Number> Q_view{aggregate_of_node.data(), Q, *D_inverse.block_diagonal(),
+                                                  omega.data()};
+      launch(place, [&](const Here here) { kernels::prolongator(here, view(A, P_values.data()), Q_view); });
+      if (filtered)
+        multigrid::project_rows(where, A, Q_view, P_pattern, nodes != nullptr ? modes : tentative.coarse_modes(), nm,
+                                P_values);
     }
     if (nodes != nullptr)
       of_ranks->rows_of_P.update(*nodes, P_pattern, 0, nc, nm, P_values.data());

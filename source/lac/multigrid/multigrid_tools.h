@@ -7,6 +7,12 @@
 
 #include <string>
 
+namespace PatchFEM::kernels
+{
+  template <typename Number>
+  struct TentativeView;
+}
+
 /**
  * @file Parts of smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle, for both back ends (see run.h) in
  * multigrid_steps.h. n_c is the number of unknowns of a node, n_m that of modes, the n_c of the next level.
@@ -71,47 +77,22 @@ namespace PatchFEM::multigrid
   int some_unsymmetric_row(Where, const Backend &backend, const SlicedPatternView &A, int n);
 
   /**
-   * Rows of P with fewer blocks and the same modes: a block of an aggregate J that the row does not keep is replaced by
-   * one of its own aggregate I, P_I += P_J R_J R_I^-1. R_I^-1 makes of unknowns of I the motion of all modes that they
-   * stand for, and R_J the unknowns of J in that motion; so P R, the modes of the nodes, stay what they are. A mode
-   * that I has dropped depends on the others there and has no part in the motion, and neither has one that would take
-   * more than two of I's unit columns: nodes that are nearly on a line hardly turn about it, R_I is next to singular, and
-   * P_I would be what rounding makes of it. Values are in scalar rows (see kernels/coarsening.h).
-   * @param kept Rows are subsets of those of @p all, and have their node's own aggregate.
-   * @param aggregate_of_node [node], -1 where none.
+   * Gives rows of P that leave blocks out the modes of whole ones, (I - omega D^-1 A) B: with C the modes R_J of the aggregates J
+   * that a row has blocks of, one above the other, and X what the other blocks would make of the modes, P_i += X (C^T C)^- C^T, the
+   * least change of P_i that does; modes that C has not do not count. Each row is read once, and blocks of A to nodes of aggregates
+   * that are left out once more.
+   * @param P Rows have their node's own aggregate, or no block.
    * @param coarse_modes R, upper triangles, [aggregate][mode][mode].
-   * @param all_values Of rows [@p first, @p last); those of @p kept_values are of all rows.
+   * @param values Of P, in scalar rows (see kernels/coarsening.h).
    */
   template <typename Number, typename Where>
-  void fold_blocks(Where,
-                   const CompressedPattern &all,
-                   const CompressedPattern &kept,
-                   const Array<int>        &aggregate_of_node,
-                   const Array<double>     &coarse_modes,
-                   int                      n_c,
-                   int                      n_m,
-                   int                      first,
-                   int                      last,
-                   const Array<Number>     &all_values,
-                   Array<Number>           &kept_values);
-
-  /**
-   * Rows of P with the blocks of strong neighbours alone and the same modes: with C the modes R_J of the aggregates J
-   * that a row keeps, one above the other, and X what the others' blocks made of the modes, P_i += X (C^T C)^- C^T, the
-   * least change of P_i that keeps the modes C has; those that depend on modes before do not count. Arguments are those
-   * of fold_blocks(); node by node, each reads its row three times.
-   */
-  template <typename Number, typename Where>
-  void project_blocks(Where,
-                      const CompressedPattern &all,
-                      const CompressedPattern &kept,
-                      const Array<double>     &coarse_modes,
-                      int                      n_c,
-                      int                      n_m,
-                      int                      first,
-                      int                      last,
-                      const Array<Number>     &all_values,
-                      Array<Number>           &kept_values);
+  void project_rows(Where,
+                    const SlicedEllpackMatrix<Number>    &A,
+                    const kernels::TentativeView<Number> &Q,
+                    const CompressedPattern              &P,
+                    const Array<double>                  &coarse_modes,
+                    int                                   n_m,
+                    Array<Number>                        &values);
 
   /**
    * Adds to the diagonal of each diagonal block, [(a * b + a) * n + i], the absolute values of its row outside of the

@@ -65,16 +65,15 @@ namespace PatchFEM
     if (A.partitioner() != nullptr)
       return reinit_on_ranks(A, aggregates, n_modes);
     const int *aggregate_of_node = aggregates.aggregate_of_node().data();
-    P_pattern     = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
-    whole_pattern = CompressedPattern();
     if (aggregates.has_short_edges())
     {
       require(aggregates.short_edges().n_nodes() == n_nodes, "Short edges of ", aggregates.short_edges().n_nodes(),
               " nodes do not fit a matrix of ", n_nodes, " block rows.");
-      whole_pattern = std::move(P_pattern);
-      P_pattern     = compress(place, n_nodes, n_aggregates,
-                               kernels::ShortProlongatorRows{aggregates.short_edges().view(), {}, aggregate_of_node});
+      P_pattern = compress(place, n_nodes, n_aggregates,
+                           kernels::ShortProlongatorRows{aggregates.short_edges().view(), {}, aggregate_of_node});
     }
+    else
+      P_pattern = compress(place, n_nodes, n_aggregates, kernels::ProlongatorRows{A.view(), aggregate_of_node});
     plan_products(A, n_modes);
   }
 
@@ -89,7 +88,6 @@ namespace PatchFEM
     omega.reinit(place, 0);
     by_rows             = place.kind() != BackendKind::cuda && A.block_rows() == 1;
     complete            = false;
-    whole_pattern       = CompressedPattern();
     P_pattern.n_rows    = embedding.pattern.n_rows;
     P_pattern.n_columns = embedding.pattern.n_columns;
     P_pattern.width     = embedding.pattern.width;
@@ -213,30 +211,22 @@ namespace PatchFEM
                                                     const AggregateLists              &aggregates,
                                                     const int                          n_modes)
   {
-    const Backend     &place   = A.backend();
-    const Partitioner &nodes   = *A.partitioner();
-    const int          n_nodes = nodes.n_owned();
-    const bool         folded  = aggregates.has_short_edges();
-    of_ranks                   = std::make_shared<OfRanks>(place, nodes, aggregates);
-    CoarseNumbers &numbers     = of_ranks->numbers;
+    const Backend     &place    = A.backend();
+    const Partitioner &nodes    = *A.partitioner();
+    const int          n_nodes  = nodes.n_owned();
+    const bool         filtered = aggregates.has_short_edges();
+    of_ranks                    = std::make_shared<OfRanks>(place, nodes, aggregates);
+    CoarseNumbers &numbers      = of_ranks->numbers;
 
     // Patterns; the columns of each know more coarse nodes of others than the ones before.
     const int *aggregate = of_ranks->aggregate_of_node.data();
-    P_pattern            = compress(place, n_nodes, numbers.n(), kernels::ProlongatorRows{A.view(), aggregate});
-    whole_pattern        = CompressedPattern();
-    if (folded)
-    {
-      whole_pattern = std::move(P_pattern);
-      P_pattern     = compress(place, n_nodes, numbers.n(),
-                               kernels::ShortProlongatorRows{aggregates.short_edges().view(),
-                                                         aggregates.short_edges_across().view(), aggregate});
-    }
-    // Where a row of P is empty that of A P mostly is, too, unless P has been folded.
-    plan_products_of_ranks(A, n_modes, !folded, [&](const Array<int> &new_numbers) {
-      of_ranks->renumber(nodes, new_numbers);
-      if (folded)
-        PatchFEM::renumber(whole_pattern, numbers.n_own(), new_numbers, numbers.n());
-    });
+    P_pattern            = filtered ? compress(place, n_nodes, numbers.n(),
+                                               kernels::ShortProlongatorRows{aggregates.short_edges().view(),
+                                                                  aggregates.short_edges_across().view(), aggregate})
+                                    : compress(place, n_nodes, numbers.n(), kernels::ProlongatorRows{A.view(), aggregate});
+    // Where a row of P is empty that of A P mostly is, too, unless P leaves blocks out.
+    plan_products_of_ranks(A, n_modes, !filtered,
+                           [&](const Array<int> &new_numbers) { of_ranks->renumber(nodes, new_numbers); });
   }
 
   /**
@@ -393,7 +383,7 @@ namespace PatchFEM
   template <typename Number>
   std::size_t SmoothedAggregation<Number>::memory_consumption() const
   {
-    return memory_consumption_of(P, R, coarse, P_pattern, whole_pattern, product_pattern, coarse_pattern, omega) +
+    return memory_consumption_of(P, R, coarse, P_pattern, product_pattern, coarse_pattern, omega) +
            (of_ranks ? of_ranks->memory_consumption() : 0);
   }
 

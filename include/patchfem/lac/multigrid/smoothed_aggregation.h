@@ -60,7 +60,6 @@ namespace PatchFEM
       CompressedPattern        P_pattern, product_pattern, coarse_pattern; ///< of P, A P and the coarse matrix
       bool                     by_rows  = false; ///< the coarse matrix is made row by row, and has no coarse_pattern
       bool                     complete = false; ///< P and the coarse matrix have their patterns
-      CompressedPattern        whole_pattern;    ///< of P before blocks are folded, where there are short edges
       std::shared_ptr<OfRanks> of_ranks;         ///< none on one rank
       int                      R_width        = 0;
       int                      C_width        = 0;
@@ -76,9 +75,9 @@ namespace PatchFEM
    * allocates, once per mesh; compute() is numeric only. A must be symmetric; of the coarse matrix the upper half is
    * computed and copied to the lower one.
    *
-   * On a level of stretched cells P is smoothed along short edges alone: its blocks of aggregates that only long ones
-   * reach are folded onto the own one of their row (multigrid::fold_blocks()), which the modes do not notice. Long
-   * edges carry little energy there, but each such block would make rows of the coarse matrix twice as long or more.
+   * On a level with weak edges P has the blocks of aggregates that strong ones reach alone, and is changed to have the modes of the
+   * whole one (multigrid::project_rows()). Weak edges carry little energy, but each such block would make rows of the coarse matrix
+   * twice as long or more.
    *
    * On the host a coarse matrix of scalars is made row by row, as (R A) P, pattern and values at once in each compute():
    * a row of R reads rows of A near each other, which stay in fast memory. To find A P, to write and to read it takes
@@ -86,7 +85,7 @@ namespace PatchFEM
    *
    * Otherwise A P is never stored whole: its rows are computed in stretches of stretch_bytes(), and each is added to the
    * coarse matrix before the next: short ones fill a device less well. Products read P's values row by row; these stand in
-   * the memory of P until the products are done, and blocks that are folded into them come in stretches, too.
+   * the memory of P until the products are done.
    *
    * Of several ranks (A has a Partitioner) each has aggregates of its own nodes, and P reaches those of others. Rows of P
    * and of A P that are other ranks' ghosts are fetched, so that each computes the rows of R A P of its own aggregates,
@@ -145,7 +144,7 @@ namespace PatchFEM
     std::size_t                        memory_consumption() const;
 
     /**
-     * Of A P's values, and of P's that are folded, at once, about: a third of those of A, at least 64 MB and at most 2 GB,
+     * Of A P's values at once, about: a third of those of A, at least 64 MB and at most 2 GB,
      * which fill any device.
      */
     static std::int64_t stretch_bytes(const std::int64_t bytes_of_A)
