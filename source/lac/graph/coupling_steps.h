@@ -3,6 +3,8 @@
 
 #include "jump_steps.h"
 
+#include "kernels/unique_rows.h"
+
 /** @file The steps (see run.h) of graph_tools.h for strength of connection by traces of blocks. */
 namespace PatchFEM::graph_tools
 {
@@ -51,6 +53,60 @@ namespace PatchFEM::graph_tools
     return result;
   }
 
+  namespace
+  {
+    /**
+     * The sums of a group's edges, by a team (see team.h): of integers, so that they do not depend on the order, with 40 bits for the
+     * largest of its couplings. Less than 2^-40 of that does not count, whose edge would be weak from here.
+     */
+    struct GroupSumsBody
+    {
+      static constexpr int team_size = 32, n_bits = 40;
+
+      struct Scratch
+      {
+        int exponent; ///< that of the largest coupling
+      };
+
+      CoupledEdges  fine;
+      AdjacencyView coarse;
+      const int    *offsets, *nodes, *group;
+      std::int64_t *sums;
+      double       *result;
+
+      template <typename Team>
+      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t i, Scratch &scratch) const
+      {
+        const int *const first = coarse.neighbours + coarse.offsets[i], *const last =
+                                                                            coarse.neighbours + coarse.offsets[i + 1];
+        const auto for_each = [&](const auto &use) {
+          const kernels::RowShare share(team.rank(), Team::size, 8);
+          for (int k = offsets[i] + share.row; k < offsets[i + 1]; k += share.n_rows)
+            for (std::int64_t e = fine.begin(nodes[k]) + share.entry; e < fine.end(nodes[k]); e += share.width)
+              if (fine.of_edge[e] > 0. && group[fine.graph.neighbours[e]] != i)
+                use(e);
+        };
+        if (team.rank() == 0)
+          scratch.exponent = -10000;
+        for (std::int64_t e = coarse.offsets[i] + team.rank(); e < coarse.offsets[i + 1]; e += Team::size)
+          sums[e] = 0;
+        team.sync();
+        for_each([&](const std::int64_t e) { kernels::atomic_max(&scratch.exponent, std::ilogb(fine.of_edge[e])); });
+        team.sync();
+        for_each([&](const std::int64_t e) {
+          const int        g  = group[fine.graph.neighbours[e]];
+          const int *const at = kernels::lower_bound(first, last, g);
+          if (at != last && *at == g)
+            kernels::atomic_add(sums + (at - coarse.neighbours),
+                                static_cast<std::int64_t>(std::ldexp(fine.of_edge[e], n_bits - scratch.exponent)));
+        });
+        team.sync();
+        for (std::int64_t e = coarse.offsets[i] + team.rank(); e < coarse.offsets[i + 1]; e += Team::size)
+          result[e] = std::ldexp(static_cast<double>(sums[e]), scratch.exponent - n_bits);
+      }
+    };
+  } // namespace
+
   template <>
   Array<double> sums_between_groups(Here,
                                     const Adjacency     &edges,
@@ -60,23 +116,13 @@ namespace PatchFEM::graph_tools
                                     const Array<int>    &group,
                                     const Adjacency     &groups)
   {
-    Array<double> result(groups.backend(), groups.neighbours().size());
-    result.set_zero();
-    for_all(groups.backend(), groups.n_nodes(),
-            [fine = coupled(edges, couplings), coarse = groups.view(), offsets = offsets.data(), nodes = nodes.data(),
-             group = group.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int *const first = coarse.neighbours + coarse.offsets[i], *const last = coarse.neighbours +
-                                                                                            coarse.offsets[i + 1];
-              for (int k = offsets[i]; k < offsets[i + 1]; ++k)
-                for (std::int64_t e = fine.begin(nodes[k]); e < fine.end(nodes[k]); ++e)
-                {
-                  const int        g  = group[fine.graph.neighbours[e]];
-                  const int *const at = kernels::lower_bound(first, last, g);
-                  if (at == last || *at != g)
-                    continue;
-                  result[at - coarse.neighbours] += fine.of_edge[e];
-                }
-            });
+    Array<double>       result(groups.backend(), groups.neighbours().size());
+    Array<std::int64_t> sums(groups.backend(), result.size());
+    launch(groups.backend(), [&](const Here where) {
+      kernels::team_for(where, groups.n_nodes(),
+                        GroupSumsBody{coupled(edges, couplings), groups.view(), offsets.data(), nodes.data(),
+                                      group.data(), sums.data(), result.data()});
+    });
     return result;
   }
 
