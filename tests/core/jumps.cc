@@ -83,7 +83,7 @@ TEST_P(JumpsTest, AreSeenFromSomeRows)
 TEST_P(JumpsTest, SingleRowsOfManyAreNone)
 {
   // Of 281 thousand rows that are looked at three have to see a jump: here two or four, each of another pair that couples a
-  // hundred times as much as others do.
+  // thousand times as much as others do.
   const int             n = 1500, one_of = 8;
   const HostCSR<double> A    = cases::laplacian<double>(n, n);
   bool                  seen = false;
@@ -96,7 +96,7 @@ TEST_P(JumpsTest, SingleRowsOfManyAreNone)
       ASSERT_LT(i % n + 1, n);
       for (const auto &[row, other] : {std::pair<int, int>{i, j}, {j, i}})
         for (std::int64_t e = odd.row_offsets[row]; e < odd.row_offsets[row + 1]; ++e)
-          odd.values[e] += odd.columns[e] == row ? 99. : odd.columns[e] == other ? -99. : 0.;
+          odd.values[e] += odd.columns[e] == row ? 999. : odd.columns[e] == other ? -999. : 0.;
     }
     const SlicedEllpackMatrix<double> matrix(backend(), odd, 1);
     Adjacency                         all;

@@ -200,7 +200,8 @@ namespace PatchFEM::graph_tools
   /**
    * How many rows of @p A see jumps of the coefficient, and how many were looked at, one in eight or some 260 thousand,
    * so that meshes without any pay for no more: what is stiff has several nodes. At least a quarter of the edges of one
-   * have to cross jumps: edges of odd cells may be weak.
+   * have to cross jumps: edges of odd cells may be weak. Looking ends soon after enough have been found, so that the number then
+   * depends on the order in which rows are looked at.
    */
   template <typename Number, typename Where>
   std::array<std::int64_t, 2>

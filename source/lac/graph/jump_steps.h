@@ -3,14 +3,16 @@
 
 #include "graph_steps.h"
 
+#include <patchfem/kernels/team.h>
+
 /** @file The steps (see run.h) of graph_tools.h that tell whether the coefficient jumps. */
 namespace PatchFEM::graph_tools
 {
   namespace
   {
-    /// Of the largest coupling of either end, where the material between two nodes is not much softer than the
-    /// stiffest around them: 0.02 to 0.2 do alike.
-    constexpr double least_coupling = 0.05;
+    /// Of the largest coupling of either end, where the material between two nodes is not so much softer than the stiffest around
+    /// them that distances would need more time than couplings: at a contrast of 1e3 they take about as long.
+    constexpr double least_coupling = 0.005;
 
     /// Edges are about as long as another, in squares: those of a cube are, at most 3, and those of cells 2 : 1 are not.
     constexpr double alike = 3.5;
@@ -56,15 +58,25 @@ namespace PatchFEM::graph_tools
       }
     };
 
-    /** Whether many of the edges of a row couple much less than others, and what they lead to is not tied otherwise. */
+    /**
+     * Whether many of the edges of a row couple much less than others, and what they lead to is not tied otherwise; by a team (see
+     * team.h), whose members share the edges that read rows of neighbours.
+     */
     template <typename Number>
     struct SeesJump
     {
       using Row = BlockRow<Number>;
 
+      static constexpr int team_size = 8;
+
+      struct Scratch
+      {};
+
       SlicedEllpackView<Number> A;
       AdjacencyView             graph;
       NodePoints                at;
+      int                       stride, enough; ///< every so manieth row is looked at, until so many have been found
+      int                      *found;
 
       /** Whether both couple more than @p limit with a third node. */
       PATCHFEM_INLINE static bool joined(const Row &a, const Row &b, const double limit)
@@ -95,7 +107,8 @@ namespace PatchFEM::graph_tools
         return result;
       }
 
-      PATCHFEM_INLINE bool operator()(const int i) const
+      template <typename Team>
+      PATCHFEM_INLINE bool sees(const Team &team, const int i) const
       {
         const Row  row(A, i);
         const auto is_edge = [&](const int j) { return j != i && j < A.n_rows && !graph.is_isolated(j); };
@@ -122,7 +135,7 @@ namespace PatchFEM::graph_tools
         // Along the shortest edges by themselves, which are few where cells are flat.
         const bool round   = farthest <= alike * nearest;
         int        n_short = 0, n_cross = 0;
-        for (int k = 0; k < row.length && !round; ++k)
+        for (int k = team.rank(); k < row.length && !round; k += Team::size)
         {
           const int j = row.column(k);
           if (!is_edge(j) || at.squared_distance(i, j) > alike * nearest)
@@ -130,9 +143,10 @@ namespace PatchFEM::graph_tools
           ++n_short;
           n_cross += !row.exceeds(k, limit) && !joined(row, Row(A, j), limit);
         }
-        if (n_cross > share_crosses * n_short)
+        if (team.sum(n_cross) > share_crosses * team.sum(n_short))
           return true;
-        for (int k = 0; k < row.length && n > few; ++k)
+        int n_tied = 0;
+        for (int k = team.rank(); k < row.length && n - n_tied > few; k += Team::size)
         {
           const int j = row.column(k);
           if (row.exceeds(k, limit) || !is_edge(j))
@@ -143,9 +157,19 @@ namespace PatchFEM::graph_tools
             d          = other;
             limit_of_d = least_coupling * largest_alike(row, i, d);
           }
-          n -= row.exceeds(k, round ? limit : limit_of_d) || joined(row, Row(A, j), round ? limit : limit_of_d);
+          n_tied += row.exceeds(k, round ? limit : limit_of_d) || joined(row, Row(A, j), round ? limit : limit_of_d);
         }
-        return n > few;
+        return n - team.sum(n_tied) > few;
+      }
+
+      template <typename Team>
+      PATCHFEM_INLINE void operator()(const Team &team, const std::int64_t item, Scratch &) const
+      {
+        const int  i = static_cast<int>(item) * stride + static_cast<int>(kernels::hash(item) % stride);
+        const bool asks =
+            i < graph.n_nodes && !graph.is_isolated(i) && team.sum(kernels::atomic_load(found)) < Team::size * enough;
+        if (asks && sees(team, i) && team.rank() == 0)
+          kernels::atomic_increment(found);
       }
     };
   } // namespace
@@ -158,13 +182,10 @@ namespace PatchFEM::graph_tools
     found.set_zero();
     const int stride      = std::max(one_of, edges.n_nodes() / most_looked_at);
     const int n_looked_at = (edges.n_nodes() + stride - 1) / stride;
-    for_all(A.backend(), n_looked_at,
-            [sees = SeesJump<Number>{A.view(), edges.view(), at}, found = found.data(),
-             stride] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i) * stride + static_cast<int>(kernels::hash(i) % stride);
-              if (row < sees.graph.n_nodes && !sees.graph.is_isolated(row) && sees(row))
-                kernels::atomic_increment(found);
-            });
+    const int enough      = n_looked_at / 256 + 64; // also for many ranks, see may_jump()
+    launch(A.backend(), [&](const Here where) {
+      kernels::team_for(where, n_looked_at, SeesJump<Number>{A.view(), edges.view(), at, stride, enough, found.data()});
+    });
     return {found.read(0), n_looked_at};
   }
 
