@@ -69,6 +69,7 @@ namespace PatchFEM
     travel.reset();
 
     everything = std::make_shared<const Partitioner>(nodes.shared_communicator(), nodes.n_owned(), std::move(others));
+    own_and_others.reinit(place, everything, b);
   }
 
   template <typename Number>
@@ -78,6 +79,34 @@ namespace PatchFEM
     static_cast<internal::GatheredPattern &>(*this) = std::move(other);
     whole.share_pattern(other.whole);
     travel.reset();
+    own_and_others.reinit(whole.backend(), everything, whole.block_rows());
+  }
+
+  template <typename Number>
+  void GatheredMatrix<Number>::copy(Number *to, const Number *from, const std::int64_t n) const
+  {
+    if (n > 0)
+      memory::copy(whole.backend(), to, whole.backend(), from, n * whole.block_rows() * sizeof(Number));
+  }
+
+  template <typename Number>
+  void GatheredMatrix<Number>::gather(Vector<Number> &all, const Vector<Number> &own) const
+  {
+    // Nodes of ranks before this one, its own, and those of ranks behind it are three stretches of all.
+    const int          b      = whole.block_rows();
+    const std::int64_t before = everything->first(), n = everything->n_owned();
+    copy(own_and_others.data(), own.data(), n);
+    own_and_others.update_ghosts();
+    const Number *const from = own_and_others.data();
+    copy(all.data(), from + n * b, before);
+    copy(all.data() + before * b, from, n);
+    copy(all.data() + (before + n) * b, from + (n + before) * b, everything->n_global() - before - n);
+  }
+
+  template <typename Number>
+  void GatheredMatrix<Number>::own_part(Vector<Number> &own, const Vector<Number> &all) const
+  {
+    copy(own.data(), all.data() + everything->first() * whole.block_rows(), everything->n_owned());
   }
 
   template <typename Number>

@@ -121,6 +121,21 @@ namespace PatchFEM::multigrid
   template <typename From, typename To, typename Where>
   void convert_scaled(Where, const Vector<From> &from, const double *square, bool multiply, Vector<To> &to);
 
+  /** The sum over all @p ranks; null: of one. */
+  template <typename T>
+  T sum(const std::shared_ptr<const Partitioner> &ranks, T value)
+  {
+    if (ranks != nullptr)
+      ranks->communicator().sum(&value, 1);
+    return value;
+  }
+
+  /** The maximum likewise. */
+  inline std::int64_t maximum(const std::shared_ptr<const Partitioner> &ranks, const std::int64_t value)
+  {
+    return ranks != nullptr ? ranks->communicator().maximum(value) : value;
+  }
+
   /** Calls @p function; its errors name the level. */
   template <typename Function>
   void on_level(const std::size_t level, const std::int64_t n_rows, const Function &function)

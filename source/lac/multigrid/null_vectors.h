@@ -41,10 +41,7 @@ namespace PatchFEM::multigrid
         return restricted(where, aggregates, Q.values(), A.block_rows(), n_modes, false, v);
       }));
     const auto product = [&](const Vector<double> &a, const Vector<double> &b) {
-      double sum = a.dot(b);
-      if (A.partitioner() != nullptr)
-        A.partitioner()->communicator().sum(&sum, 1);
-      return sum;
+      return sum(A.partitioner(), a.dot(b));
     };
     // v . v - w . w, which is that of the rest v - Q w, and vanishes for the combinations wanted.
     const std::size_t                k = images.size();
@@ -90,11 +87,9 @@ namespace PatchFEM::multigrid
     for (auto v = vectors.begin(); v != vectors.end();)
     {
       // One of a later level was found to be coupled here before.
-      std::int64_t coupled = v->size() != std::size_t(A.n_rows()) ||
-                             choose(A.backend(), [&](auto where) { return couples(where, A, *v); });
-      if (A.partitioner() != nullptr)
-        coupled = A.partitioner()->communicator().maximum(coupled);
-      if (coupled != 0)
+      const bool coupled = v->size() != std::size_t(A.n_rows()) ||
+                           choose(A.backend(), [&](auto where) { return couples(where, A, *v); });
+      if (maximum(A.partitioner(), coupled) != 0)
         ++v;
       else
       {

@@ -21,9 +21,9 @@ namespace PatchFEM
 {
   namespace
   {
-    /** What @p function returns, or the message of the @p Failure it throws. */
+    /** What @p function returns, or the message of the @p Failure it throws on all @p ranks. */
     template <typename Failure, typename Function>
-    std::string reason_of(const Function &function)
+    std::string reason_of(const std::shared_ptr<const Partitioner> &ranks, const Function &function)
     {
       try
       {
@@ -31,16 +31,9 @@ namespace PatchFEM
       }
       catch (const Failure &failure)
       {
+        together(ranks, [] {}); // what was told is behind
         return failure.what();
       }
-    }
-
-    std::vector<Array<double>> copies(const std::vector<Array<double>> &arrays)
-    {
-      std::vector<Array<double>> result(arrays.size());
-      for (std::size_t i = 0; i < arrays.size(); ++i)
-        result[i].copy_from(arrays[i].backend(), arrays[i]);
-      return result;
     }
 
     /**
@@ -48,7 +41,7 @@ namespace PatchFEM
      * one pair in 1e5 is rounded to different bytes.
      */
     template <typename Number>
-    AMGParameters of_levels(AMGParameters parameters)
+    AMGParameters of_levels_in(AMGParameters parameters)
     {
       if (std::is_same_v<Number, float>)
         parameters.least_in_bytes = std::numeric_limits<std::int64_t>::max();
@@ -68,15 +61,6 @@ namespace PatchFEM
       return parameters.has(AMGRule::precision_by_condition) && parameters.has(AMGRule::rayleigh_bound)
                  ? multigrid::softness_in_bending(A, near_null)
                  : 0.;
-    }
-
-    /** What levels in single precision work with, which are no more. */
-    void release_all(SlicedEllpackMatrix<float> &matrix, Vector<float> &src, Vector<float> &dst, Array<double> &norm)
-    {
-      matrix = SlicedEllpackMatrix<float>();
-      src    = Vector<float>();
-      dst    = Vector<float>();
-      norm.release();
     }
 
     /** The sum of an @p extent of all levels over that of the finest. */
@@ -100,7 +84,6 @@ namespace PatchFEM
     const auto *mdia = dynamic_cast<const MDIAMatrix<Number> *>(&matrix);
     require(csr != nullptr || mdia != nullptr, "Multigrid is not available for matrices of the format ",
             matrix.format(), ".");
-    const Backend &place = matrix.backend();
     if (new_pattern)
     {
       require(matrix.n_rows() == matrix.n_columns() || matrix.partitioner() != nullptr,
@@ -108,17 +91,16 @@ namespace PatchFEM
       CSRMatrix<Number> scalar;
       if (mdia != nullptr)
         mdia->copy_to(scalar);
-      const int               b       = matrix.block_rows();
-      const CompressedPattern pattern = block_pattern(place, (csr != nullptr ? *csr : scalar).view(), b, b);
-      blocked.reinit(place, pattern.view(), b, b);
+      blocked.reinit(csr != nullptr ? *csr : scalar, matrix.block_rows(), matrix.block_rows());
       blocked.set_partitioner(matrix.partitioner());
+      return blocked;
     }
     if constexpr (std::is_same<Number, double>::value)
-      if (blocked.n_rows() == 0 && matrix.partitioner() == nullptr)
-        blocked.copy_from(single_matrix); // for its pattern
+      if (rounded != nullptr && blocked.n_rows() == 0 && matrix.partitioner() == nullptr)
+        blocked.copy_from(rounded->matrix); // for its pattern
     require(blocked.n_rows() == matrix.n_rows(),
             "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
-    dispatch(place, [&](auto where) {
+    dispatch(matrix.backend(), [&](auto where) {
       if (csr != nullptr)
         kernels::fill_values(where, csr->view(), blocked.view());
       else
@@ -146,159 +128,106 @@ namespace PatchFEM
                                                 const AdditionalData     &additional_data,
                                                 const NullSpace<Number>  &null_space)
   {
-    rank_levels.reset();
-    single_rank_levels.reset();
-    std::vector<Array<double>> null_vectors;
-    for (const Vector<Number> &v : null_space.vectors())
-    {
-      Vector<double> copy(matrix.backend());
-      copy.copy_from(v);
-      null_vectors.push_back(std::move(copy.array()));
-    }
-    blocked                                   = SlicedEllpackMatrix<Number>();
-    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
-    if (matrix.partitioner() != nullptr)
-      return initialize_on_ranks(finest, near_null, aggregation, additional_data, std::move(null_vectors));
-    single       = Single::none;
+    const auto null_vectors = [&] {
+      std::vector<Array<double>> result;
+      for (const Vector<Number> &v : null_space.vectors())
+      {
+        Vector<double> copy(matrix.backend());
+        copy.copy_from(v);
+        result.push_back(std::move(copy.array()));
+      }
+      return result;
+    };
+    blocked       = SlicedEllpackMatrix<Number>();
+    levels        = AMGHierarchy<Number>();
+    single_levels = AMGHierarchy<float>();
+    rounded.reset();
+    reason.clear();
     single_limit = limit_of(additional_data, additional_data.single_limit);
     finest_limit = limit_of(additional_data, additional_data.finest_limit);
-    reason.clear();
-    levels          = AMGHierarchy<Number>();
-    single_levels   = AMGHierarchy<float>();
-    single_matrix   = SlicedEllpackMatrix<float>();
-    bool   too_soft = false; // levels are there in single precision, which is too short for them
-    double known    = 0.;    // a bound of condition() from below
-    levels.monitor(end_of_phase);
-    single_levels.monitor(end_of_phase);
+    monitor(end_of_phase);
     single_levels.give_up_above(single_limit);
-    if constexpr (std::is_same<Number, double>::value)
+    const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
+    const auto                        &ranks  = matrix.partitioner();
+    double                             known  = 0.; // a bound of condition() from below
+    if constexpr (std::is_same_v<Number, double>)
       if (additional_data.single_precision)
       {
-        reason = reason_of<Error>([&]() {
-          require_single_range(matrix);
+        reason = reason_of<Error>(ranks, [&] {
+          together(ranks, [&] { require_single_range(finest); });
           return std::string();
         });
         if (reason.empty())
         {
-          single_matrix.copy_from(finest);
-          borrows_pattern = &finest != &blocked;
-          single          = Single::all;
-          single_src.reinit(matrix.backend(), matrix.n_rows(), true);
-          single_dst.reinit(matrix.backend(), matrix.n_rows(), true);
-          norm.reinit(matrix.backend(), kernels::reduction::max_parts + 1);
+          as_one(ranks, [&] { round(finest); });
           known  = known_softness(additional_data, finest, near_null);
           reason = softness(known);
-          if (reason.empty())
-          {
-            blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of single_matrix
-            reason  = reason_of<NotPositiveDefinite>([&]() {
-              single_levels.initialize(single_matrix, near_null, aggregation, additional_data, copies(null_vectors));
-              const std::string failure = softness(single_levels.condition());
-              too_soft                  = !failure.empty();
-              known                     = std::max(known, single_levels.condition());
-              return failure;
-            });
-          }
         }
         if (reason.empty())
-          return;
+        {
+          if (ranks == nullptr)
+            blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of rounded->matrix
+          if (holds_in_single(ranks, [&] {
+                single_levels.initialize(rounded->matrix, near_null, aggregation, additional_data, null_vectors());
+              }))
+            return;
+        }
       }
     const SlicedEllpackMatrix<Number> &unrounded =
         &finest == &blocked && blocked.n_rows() == 0 ? in_blocks(matrix, false) : finest;
-    if constexpr (std::is_same<Number, double>::value)
-    {
-      AMGHierarchy<float> soft; // which is no more, whatever is thrown
-      std::swap(soft, single_levels);
-      const bool rounds = single != Single::none && known <= finest_limit;
-      levels.smooth_finest_with(rounds ? &single_matrix : nullptr);
-      if (too_soft)
-        levels.initialize_from(unrounded, std::move(soft), rounds);
-    }
-    if (!too_soft)
-      levels.initialize(unrounded, near_null, aggregation, of_levels<Number>(additional_data), std::move(null_vectors));
-    settle_finest(levels, unrounded);
-  }
-
-  template <typename Number>
-  void PreconditionAMG<Number>::initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
-                                                    const NearNullSpace               &near_null,
-                                                    AMGAggregation                    &aggregation,
-                                                    const AdditionalData              &additional_data,
-                                                    std::vector<Array<double>>         null_vectors)
-  {
-    reason.clear();
-    single                                   = Single::none;
-    single_limit                             = limit_of(additional_data, additional_data.single_limit);
-    finest_limit                             = limit_of(additional_data, additional_data.finest_limit);
-    bool                            too_soft = false; // as in initialize_here()
-    double                          known    = 0.;
-    std::unique_ptr<AMGAggregation> again;
-    if constexpr (std::is_same<Number, double>::value)
-      if (additional_data.single_precision)
-      {
-        // Errors are those of all ranks, and so is the way out of them.
-        reason              = reason_of<Error>([&]() {
-          A.partitioner()->communicator().together([&] { require_single_range(A); });
-          return std::string();
-        });
-        const bool in_range = reason.empty();
-        if (in_range)
-        {
-          as_one(A.partitioner(), [&] {
-            single_matrix.copy_from(A);
-            borrows_pattern = &A != &blocked;
-            single_matrix.initialize_vector(single_src);
-            single_matrix.initialize_vector(single_dst);
-            norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
-          });
-          single = Single::all;
-          known  = known_softness(additional_data, A, near_null);
-          reason = softness(known);
-        }
-        if (in_range && reason.empty())
-        {
-          single_rank_levels = std::make_unique<RankHierarchy<float>>();
-          single_rank_levels->monitor(end_of_phase);
-          single_rank_levels->give_up_above(single_limit);
-          reason = reason_of<NotPositiveDefinite>([&]() {
-            as_one(A.partitioner(), [&] {
-              single_rank_levels->initialize(single_matrix, near_null, aggregation, additional_data,
-                                             copies(null_vectors));
-            });
-            const std::string failure = softness(condition());
-            too_soft                  = !failure.empty();
-            return failure;
-          });
-          if (reason.empty())
-            return;
-          again = aggregation.restart();
-        }
-        A.partitioner()->communicator().look(); // what was told is behind
-        const auto soft = std::move(single_rank_levels);
-        if (too_soft)
-          return make_rank_levels(A, false,
-                                  [&](RankHierarchy<Number> &made) { made.initialize_from(A, std::move(*soft)); });
-      }
-    // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for at most 18.
-    const bool rounds = single == Single::all && known > single_limit && known <= finest_limit;
-    make_rank_levels(A, rounds, [&](RankHierarchy<Number> &made) {
-      made.initialize(A, near_null, again ? *again : aggregation, of_levels<Number>(additional_data),
-                      std::move(null_vectors));
+    make_unrounded(unrounded, known, [&] {
+      levels.initialize(unrounded, near_null, aggregation, of_levels_in<Number>(additional_data), null_vectors());
     });
   }
 
-  /** By @p make, with the finest level in fp32 if @p rounds and where that will do; there are none if it throws. */
+  /** For cycles in single precision, of all levels or of the finest one of @p A. */
   template <typename Number>
-  template <typename Make>
-  void
-  PreconditionAMG<Number>::make_rank_levels(const SlicedEllpackMatrix<Number> &A, const bool rounds, const Make &make)
+  void PreconditionAMG<Number>::round(const SlicedEllpackMatrix<Number> &A)
   {
-    auto made = std::make_unique<RankHierarchy<Number>>();
-    made->monitor(end_of_phase);
-    made->smooth_finest_with(rounds ? &single_matrix : nullptr);
-    make(*made);
-    settle_finest(*made, A);
-    rank_levels = std::move(made);
+    rounded = std::make_unique<Rounded>();
+    rounded->matrix.copy_from(A);
+    rounded->borrows_pattern = &A != &blocked;
+    rounded->matrix.initialize_vector(rounded->src, true);
+    rounded->matrix.initialize_vector(rounded->dst, true);
+    rounded->norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
+  }
+
+  /** Whether levels that @p set_up makes or updates in single precision are precise enough; if not, `reason` says why. */
+  template <typename Number>
+  template <typename SetUp>
+  bool PreconditionAMG<Number>::holds_in_single(const std::shared_ptr<const Partitioner> &ranks, const SetUp &set_up)
+  {
+    reason = reason_of<NotPositiveDefinite>(ranks, [&] {
+      as_one(ranks, set_up);
+      return softness(single_levels.condition());
+    });
+    return reason.empty();
+  }
+
+  /**
+   * Levels of the unrounded matrix @p A, from those in single precision if these are there, else by @p initialize, with
+   * the finest one smoothed in single precision where that may do. @p known: a bound of condition() from below.
+   */
+  template <typename Number>
+  template <typename Initialize>
+  void PreconditionAMG<Number>::make_unrounded(const SlicedEllpackMatrix<Number> &A,
+                                               const double                       known,
+                                               const Initialize                  &initialize)
+  {
+    AMGHierarchy<float> soft; // which is no more, whatever is thrown
+    std::swap(soft, single_levels);
+    // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for at most 18.
+    const bool may_round = A.partitioner() == nullptr ? std::max(known, soft.condition()) <= finest_limit
+                                                      : known > single_limit && known <= finest_limit;
+    levels.smooth_finest_with(rounded != nullptr && may_round ? &rounded->matrix : nullptr);
+    if constexpr (std::is_same_v<Number, double>)
+      if (soft.n_levels() > 0)
+      {
+        levels.initialize_from(A, std::move(soft));
+        return settle_finest(A);
+      }
+    initialize();
+    settle_finest(A);
   }
 
   /** Why fp32 is too short for levels whose @p condition, or a bound from below, is this; empty if it may not be. */
@@ -313,25 +242,19 @@ namespace PatchFEM
     return out.str();
   }
 
-  /**
-   * After levels @p made of @p A in double, the finest one is smoothed in single precision where that will do, which
-   * `single` says from now on; else what that needs is given back.
-   */
+  /** Once there are levels in double: what is in single precision for the finest one remains where that will do. */
   template <typename Number>
-  template <typename Hierarchy>
-  void PreconditionAMG<Number>::settle_finest(Hierarchy &made, const SlicedEllpackMatrix<Number> &A)
+  void PreconditionAMG<Number>::settle_finest(const SlicedEllpackMatrix<Number> &A)
   {
-    if (made.smooths_finest_in_single() && (made.condition() > finest_limit || made.n_levels() == 1))
+    if (levels.smooths_finest_in_single() && levels.condition() > finest_limit)
     {
-      made.smooth_finest_with(nullptr);
-      made.update(A);
+      levels.smooth_finest_with(nullptr);
+      levels.update(A);
     }
-    if (single != Single::none)
-      single = made.smooths_finest_in_single() ? Single::finest : Single::none;
-    if (single != Single::none)
+    if (levels.smooths_finest_in_single())
       return;
-    made.smooth_finest_with(nullptr);
-    release_all(single_matrix, single_src, single_dst, norm);
+    levels.smooth_finest_with(nullptr);
+    rounded.reset();
   }
 
   template <typename Number>
@@ -356,60 +279,22 @@ namespace PatchFEM
   {
     require(n_levels() > 0, "A multigrid preconditioner was updated before it was initialized.");
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, false);
-    if (rank_levels || single_rank_levels)
+    const auto                        &ranks  = matrix.partitioner();
+    if constexpr (std::is_same_v<Number, double>)
     {
-      if constexpr (std::is_same<Number, double>::value)
-        if (single != Single::none)
-          single_matrix.copy_values_from(finest);
-      if (rank_levels)
+      if (rounded != nullptr)
+        rounded->matrix.copy_values_from(finest);
+      if (single_levels.n_levels() > 0)
       {
-        rank_levels->update(finest);
-        return settle_finest(*rank_levels, finest);
-      }
-      if constexpr (std::is_same<Number, double>::value)
-      {
-        reason = reason_of<NotPositiveDefinite>([&]() { // of all ranks
-          as_one(finest.partitioner(), [&] { single_rank_levels->update(single_matrix); });
-          return softness(condition());
-        });
-        if (reason.empty())
-          return;
-        finest.partitioner()->communicator().look(); // what was told is behind
-        const auto soft = std::move(single_rank_levels);
-        make_rank_levels(finest, false,
-                         [&](RankHierarchy<Number> &made) { made.initialize_from(finest, std::move(*soft)); });
-      }
-      return;
-    }
-    if constexpr (std::is_same<Number, double>::value)
-    {
-      if (single != Single::none)
-        single_matrix.copy_values_from(finest);
-      if (single == Single::all)
-      {
-        bool too_soft = false; // as in initialize_here()
-        reason        = reason_of<NotPositiveDefinite>([&]() {
-          single_levels.update(single_matrix);
-          const std::string failure = softness(single_levels.condition());
-          too_soft                  = !failure.empty();
-          return failure;
-        });
-        if (reason.empty())
-        {
+        if (!holds_in_single(ranks, [&] { single_levels.update(rounded->matrix); }))
+          make_unrounded(finest, 0., [] {});
+        else if (ranks == nullptr)
           blocked = SlicedEllpackMatrix<Number>();
-          return;
-        }
-        AMGHierarchy<float> soft;
-        std::swap(soft, single_levels);
-        const bool rounds = !(too_soft && soft.condition() > finest_limit);
-        levels.smooth_finest_with(rounds ? &single_matrix : nullptr);
-        levels.initialize_from(finest, std::move(soft), too_soft && rounds);
-        settle_finest(levels, finest);
         return;
       }
     }
     levels.update(finest);
-    settle_finest(levels, finest);
+    settle_finest(finest);
   }
 
   template <typename Number>
@@ -418,37 +303,23 @@ namespace PatchFEM
     if (led(src.backend(), [&] { vmult(dst, src); }))
       return;
     require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
-    if (single == Single::none)
-    {
-      rank_levels ? rank_levels->cycle(dst, src) : levels.cycle(dst, src);
-      return;
-    }
+    if (rounded == nullptr)
+      return levels.cycle(dst, src);
     const Backend     &place  = src.backend();
     const std::int64_t n      = src.size();
-    double *const      square = norm.data() + kernels::reduction::max_parts;
-    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), norm.data(), square); });
+    double *const      square = rounded->norm.data() + kernels::reduction::max_parts;
+    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), rounded->norm.data(), square); });
     if (src.partitioner() != nullptr)
       src.partitioner()->sum(place, square, 1);
-    choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, single_src); });
-    if (single_rank_levels)
-      single_rank_levels->cycle(single_dst, single_src);
-    else if (rank_levels)
-      rank_levels->cycle_in_single(single_dst, single_src);
-    else if (single == Single::all)
-      single_levels.cycle(single_dst, single_src);
-    else
-      levels.cycle_in_single(single_dst, single_src);
-    choose(place, [&](auto where) { multigrid::convert_scaled(where, single_dst, square, true, dst); });
+    choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, rounded->src); });
+    of_levels([&](const auto &made) { made.cycle(rounded->dst, rounded->src); });
+    choose(place, [&](auto where) { multigrid::convert_scaled(where, rounded->dst, square, true, dst); });
   }
 
   template <typename Number>
   std::size_t PreconditionAMG<Number>::memory_consumption() const
   {
-    const std::size_t copy = single != Single::none && borrows_pattern ? single_matrix.values_memory_consumption()
-                                                                       : single_matrix.memory_consumption();
-    return blocked.memory_consumption() + copy + (rank_levels ? rank_levels->memory_consumption() : 0) +
-           (single_rank_levels ? single_rank_levels->memory_consumption() : 0) +
-           memory_consumption_of(levels, single_levels, single_src, single_dst, norm);
+    return memory_consumption_of(blocked, levels, single_levels) + (rounded ? rounded->memory_consumption() : 0);
   }
 
   template <typename Number>
@@ -510,10 +381,6 @@ namespace PatchFEM
     end_of_phase = function;
     levels.monitor(function);
     single_levels.monitor(function);
-    if (rank_levels)
-      rank_levels->monitor(function);
-    if (single_rank_levels)
-      single_rank_levels->monitor(function);
   }
 
   template <typename Number>

@@ -53,7 +53,6 @@ namespace PatchFEM
       return aggregate_level(level, A);
     }
 
-    std::unique_ptr<AMGAggregation> restart() const override { return std::make_unique<CouplingAggregation>(data); }
     std::unique_ptr<AMGAggregation> gather(unsigned int level, const Partitioner &nodes) const override;
 
     /** What was made for each level so far. */

@@ -54,7 +54,6 @@ namespace PatchFEM
 
     void know_points(int dim, const Array<double> &points) override;
 
-    std::unique_ptr<AMGAggregation> restart() const override { return std::make_unique<MISAggregation>(data); }
     std::unique_ptr<AMGAggregation> gather(unsigned int level, const Partitioner &nodes) const override;
 
     /** What was made for each level so far. */

@@ -44,19 +44,25 @@ namespace PatchFEM
     {
       whole.release_values();
       travel.reset();
+      everything->release();
+      own_and_others = {};
     }
 
     /** The values of @p A, which has that pattern. */
     void update(const SlicedEllpackMatrix<Number> &A);
 
     const SlicedEllpackMatrix<Number> &matrix() const { return whole; }
+    const Communicator                &communicator() const { return everything->communicator(); }
 
-    /** Of the nodes, those of all other ranks being ghosts. */
-    const std::shared_ptr<const Partitioner> &nodes() const { return everything; }
+    /** @p all becomes the vector of all ranks, of which @p own is the part of each; only launches kernels. */
+    void gather(Vector<Number> &all, const Vector<Number> &own) const;
+
+    /** The other way, without an exchange. */
+    void own_part(Vector<Number> &own, const Vector<Number> &all) const;
 
     std::size_t memory_consumption() const
     {
-      return memory_consumption_of(whole, own_offsets, places, offsets, sent) +
+      return memory_consumption_of(whole, own_offsets, places, offsets, sent, own_and_others) +
              (travel != nullptr ? travel->memory_consumption() : 0);
     }
 
@@ -64,7 +70,11 @@ namespace PatchFEM
     template <typename OtherNumber>
     friend class GatheredMatrix;
 
+    /** Entries of @p n nodes. */
+    void copy(Number *to, const Number *from, std::int64_t n) const;
+
     SlicedEllpackMatrix<Number>          whole;
-    std::unique_ptr<Transport::Exchange> travel; ///< of values, once they were there
+    mutable Vector<Number>               own_and_others; ///< of the nodes, those of all other ranks being ghosts
+    std::unique_ptr<Transport::Exchange> travel;         ///< of values, once they were there
   };
 } // namespace PatchFEM

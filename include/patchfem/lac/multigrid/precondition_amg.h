@@ -3,7 +3,6 @@
 
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/multigrid/amg_hierarchy.h>
-#include <patchfem/lac/multigrid/rank_hierarchy.h>
 #include <patchfem/lac/solver/null_space.h>
 
 namespace PatchFEM
@@ -13,7 +12,7 @@ namespace PatchFEM
    * is symmetric and positive definite by construction, so it serves conjugate gradients.
    *
    * Matrices are SlicedEllpackMatrix of the blocks of a node, or CSRMatrix or MDIAMatrix, of which a blocked copy is
-   * made; a matrix that is used in place must outlive the preconditioner. Of several ranks it has a RankHierarchy.
+   * made; a matrix that is used in place must outlive the preconditioner.
    */
   template <typename Number>
   class PreconditionAMG : public PreconditionBase<Number>
@@ -92,16 +91,11 @@ namespace PatchFEM
 
     unsigned int n_levels() const
     {
-      return rank_levels             ? rank_levels->n_levels()
-             : single_rank_levels    ? single_rank_levels->n_levels()
-             : single == Single::all ? single_levels.n_levels()
-                                     : levels.n_levels();
+      return of_levels([](const auto &made) { return made.n_levels(); });
     }
     std::vector<AMGLevelStatistics> statistics() const
     {
-      if (rank_levels || single_rank_levels)
-        return rank_levels ? rank_levels->statistics() : single_rank_levels->statistics();
-      return single == Single::all ? single_levels.statistics() : levels.statistics();
+      return of_levels([](const auto &made) { return made.statistics(); });
     }
 
     /** Nonzeros of all levels over those of the finest. */
@@ -113,9 +107,7 @@ namespace PatchFEM
     /** AMGHierarchy::condition() of the levels that are there. */
     double condition() const
     {
-      if (rank_levels || single_rank_levels)
-        return rank_levels ? rank_levels->condition() : single_rank_levels->condition();
-      return single == Single::all ? single_levels.condition() : levels.condition();
+      return of_levels([](const auto &made) { return made.condition(); });
     }
 
     /** Why levels are in fp64 although single precision was asked for; empty if they are not. */
@@ -128,28 +120,36 @@ namespace PatchFEM
     const AMGHierarchy<float> &single_hierarchy() const { return single_levels; }
 
   private:
-    /** What is in fp32 under fp64. */
-    enum class Single
-    {
-      none,
-      finest,
-      all
-    };
-
-    Single                      single          = Single::none;
-    bool                        borrows_pattern = false; ///< single_matrix has the pattern of the user's
     std::string                 reason;
     double                      single_limit = 0., finest_limit = 0.;
     SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
-    SlicedEllpackMatrix<float>  single_matrix;
     AMGHierarchy<Number>        levels;
-    AMGHierarchy<float>         single_levels;
-    mutable Vector<float>       single_src, single_dst;
-    std::function<void(unsigned int, const std::string &)> end_of_phase;
-    mutable Array<double>                                  norm; ///< partial sums and, behind them, |src|^2
+    AMGHierarchy<float>         single_levels; ///< in place of these where there are any
 
-    std::unique_ptr<RankHierarchy<Number>> rank_levels; ///< of several ranks, in place of the others: one of both
-    std::unique_ptr<RankHierarchy<float>>  single_rank_levels;
+    /** What a cycle under double needs that begins in single precision. */
+    struct Rounded
+    {
+      SlicedEllpackMatrix<float> matrix;
+      bool                       borrows_pattern = false; ///< the matrix has that of the user's
+      Vector<float>              src, dst;
+      Array<double>              norm; ///< partial sums and, behind them, |src|^2
+
+      std::size_t memory_consumption() const
+      {
+        return memory_consumption_of(src, dst, norm) +
+               (borrows_pattern ? matrix.values_memory_consumption() : matrix.memory_consumption());
+      }
+    };
+    std::unique_ptr<Rounded> rounded;
+
+    std::function<void(unsigned int, const std::string &)> end_of_phase;
+
+    /** What @p function returns of the levels that are there. */
+    template <typename Function>
+    auto of_levels(const Function &function) const
+    {
+      return single_levels.n_levels() > 0 ? function(single_levels) : function(levels);
+    }
 
     /** The rest of initialize() and update(), once ranks do it as one. */
     void initialize_here(const MatrixBase<Number> &matrix,
@@ -159,18 +159,13 @@ namespace PatchFEM
                          const NullSpace<Number>  &null_space);
     void update_here(const MatrixBase<Number> &matrix);
 
-    /** initialize() of several ranks. */
-    void initialize_on_ranks(const SlicedEllpackMatrix<Number> &A,
-                             const NearNullSpace               &near_null,
-                             AMGAggregation                    &aggregation,
-                             const AdditionalData              &additional_data,
-                             std::vector<Array<double>>         null_vectors);
-    template <typename Make>
-    void make_rank_levels(const SlicedEllpackMatrix<Number> &A, bool rounds, const Make &make);
-
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
     std::string                        softness(double condition) const;
-    template <typename Hierarchy>
-    void settle_finest(Hierarchy &made, const SlicedEllpackMatrix<Number> &A);
+    void                               round(const SlicedEllpackMatrix<Number> &A);
+    template <typename SetUp>
+    bool holds_in_single(const std::shared_ptr<const Partitioner> &ranks, const SetUp &set_up);
+    template <typename Initialize>
+    void make_unrounded(const SlicedEllpackMatrix<Number> &A, double known, const Initialize &initialize);
+    void settle_finest(const SlicedEllpackMatrix<Number> &A);
   };
 } // namespace PatchFEM
