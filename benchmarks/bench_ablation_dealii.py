@@ -85,7 +85,6 @@ CASES = {
     "layers": brick(young(lambda n: f"{waves(n, (60, 'z'))}>0 ? 1e15 : 1e9")),
     "nu49": brick(lambda n: {POISSON: 0.49}),
     "nu499": brick(lambda n: {POISSON: 0.499}),
-    "nu499auto": brick(lambda n: {POISSON: 0.499, "Solver/AMG/Smoother": "auto"}),
     "tetrahedra": brick(lambda n: {"Mesh/Simplices": "kuhn"}),
     "wheelset": refined(0, {}, "elasticity/wheelset.prm"),
     "plate": refined(1, box((32, 32, 1), (1, 1, 0.01))),

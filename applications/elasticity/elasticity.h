@@ -217,17 +217,13 @@ namespace PatchFEM
 
     SystemFields evaluate_fields(const ElementTables &tables) const override
     {
-      SystemFields      fields;
-      std::atomic<bool> nearly_incompressible(false); // formulas are evaluated on all threads
-      fields.coefficients          = make_field<dim>(tables, 2, constant_moduli,
+      SystemFields fields;
+      fields.coefficients = make_field<dim>(tables, 2, constant_moduli,
                                             [&](const Point<dim> &point, const material_id material, double *values) {
                                               coefficients_at(point, material, values);
-                                              if (values[0] > 6. * values[1])
-                                                nearly_incompressible = true;
                                             });
-      fields.nearly_incompressible = nearly_incompressible;
-      fields.body_load             = make_field(tables, body_force);
-      fields.face_terms            = make_face_terms(tables, this->natural);
+      fields.body_load    = make_field(tables, body_force);
+      fields.face_terms   = make_face_terms(tables, this->natural);
       return fields;
     }
 

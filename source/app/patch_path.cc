@@ -130,8 +130,7 @@ namespace PatchFEM
         const auto group = std::make_shared<const GroupTables>(
             *backend.group(), std::make_shared<const ElementTables>(std::move(tables)));
         fields = {group->collect(fields.coefficients), group->collect(fields.body_load),
-                  group->collect(fields.face_terms),
-                  backend.group()->ranks().maximum(std::int64_t(fields.nearly_incompressible)) != 0};
+                  group->collect(fields.face_terms)};
         for (auto *vectors : {&free_modes, &inertia})
           for (std::vector<double> &values : *vectors)
             values = group->collect_unknowns(values);
@@ -163,13 +162,10 @@ namespace PatchFEM
         const auto        per_point  = [](const CoefficientField &field) {
           return field.kind() == CoefficientView<double>::quadrature_point ? field.n_values() : 0;
         };
-        SolverChoice likely = choice;
-        if (fields.nearly_incompressible && likely.parameters.amg.smoother == AMGSmoother::automatic)
-          likely.parameters.amg.smoother = AMGSmoother::factorized_inverse;
         const auto forecast_with = [&](const bool convert) {
           MemoryForecast result =
               forecast_memory(backend, tables, assembly, per_point(fields.coefficients) + per_point(fields.body_load),
-                              likely, n_modes, convert);
+                              choice, n_modes, convert);
           if (!discretisation.free_modes.empty())
             result.solver += (2 * discretisation.free_modes.size() + 2) * n_own_dofs * sizeof(double);
           if (choice.parameters.check) // the known solution, its right-hand side, and what is found

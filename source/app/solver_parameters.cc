@@ -13,12 +13,6 @@ namespace PatchFEM
   const std::vector<SmootherRow> &smoothers()
   {
     static const std::vector<SmootherRow> table{
-        {"auto",
-         "factorized_inverse for nearly incompressible solids, with nu above some 0.43, which takes fewer steps but "
-         "longer to set up, "
-         "else chebyshev",
-         AMGSmoother::automatic,
-         {"Smoothing range", "Stretched sweeps", "Stretched range"}},
         {"chebyshev",
          "Chebyshev polynomials in D^-1 A, D the blocks of a node's unknowns, and where nodes give way together in "
          "a factorised sparse approximate inverse",

@@ -527,7 +527,6 @@ TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
     EXPECT_LT(amg.condition(), data.w_limit);
     const std::vector<AMGLevelStatistics> levels = amg.statistics();
     EXPECT_EQ(levels[0].relative_cost, 1.);
-    EXPECT_EQ(levels[2].relative_cost, 2.) << "a line of few nodes has a factorised inverse";
     std::vector<int> result(levels.size());
     amg.monitor([&](const unsigned int level, const std::string &phase) {
       result[level] += phase == "pre-smoothing" || phase == "inverse";

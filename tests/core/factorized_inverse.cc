@@ -188,59 +188,15 @@ TEST_P(FactorizedInverseTest, GivesTheBitsOfTheHost)
   }
 }
 
-/** Rows inside of the body tell of lambda / mu, 1.5 to 499. Of the grid all nodes that touch no side are. */
-TEST_P(FactorizedInverseTest, SeesNearlyIncompressibleRows)
-{
-  constexpr int n     = 6;
-  const auto    count = [&](const double nu, const int n_known) {
-    const auto A = matrix_of<double>(backend(), cases::grid_matrix<3>(n, nu), 3);
-    return choose(backend(), [&](auto where) {
-      return multigrid::count_nearly_incompressible(where, A, Array<double>(backend(), cases::grid_points(n)), n_known);
-    });
-  };
-  for (const double nu : {0., 0.3, 0.42})
-    EXPECT_EQ(count(nu, n * n * n), 0) << nu;
-  for (const double nu : {0.44, 0.49, 0.499})
-    EXPECT_EQ(count(nu, n * n * n), 3 * 4 * 4) << nu; // and not those beside x = 0, which is held
-  EXPECT_EQ(count(0.49, 0), 0);
-}
-
-/** At a node of (1, 2, 3) from the centroid of two. */
-TEST_P(FactorizedInverseTest, IsochoricModesByEye)
-{
-  const auto rigid_modes = [&](const int dim, const std::vector<double> &points) {
-    Array<double> modes;
-    modes.copy_from(backend(), NearNullSpace::rigid_body_modes(dim, Array<double>(backend(), points)).array());
-    return modes;
-  };
-  Array<double> modes = rigid_modes(3, {1., 2., 3., -1., -2., -3.});
-  EXPECT_EQ(multigrid::add_isochoric_modes(3, 6, 3, 4 * 27 * 121 - 1, modes), 6) << "the next level is too large";
-  EXPECT_EQ(multigrid::add_isochoric_modes(3, 6, 3, 4 * 27 * 121, modes), 11);
-  const std::vector<double> all = modes.to_vector();
-  EXPECT_EQ(std::vector<double>(all.begin(), all.begin() + 33),
-            (std::vector<double>{1., 0., 0., 0.,  3.,  -2., 2., 3., 0., 1.,  0., //
-                                 0., 1., 0., -3., 0.,  1.,  1., 0., 3., -2., 2., //
-                                 0., 0., 1., 2.,  -1., 0.,  0., 1., 2., 0.,  -3.}));
-  modes = rigid_modes(2, {1., 2., -1., -2.});
-  EXPECT_EQ(multigrid::add_isochoric_modes(2, 3, 3, 4 * 9 * 25, modes), 5);
-  const std::vector<double> plane = modes.to_vector();
-  EXPECT_EQ(std::vector<double>(plane.begin(), plane.begin() + 10),
-            (std::vector<double>{1., 0., -2., 2., 1., 0., 1., 1., 1., -2.}));
-  EXPECT_EQ(multigrid::add_isochoric_modes(2, 2, 1, 1000, modes), 2) << "constants are no rigid-body modes";
-}
-
-/** By default, nearly incompressible cubes take few steps more than others, and others what they took. */
+/** Nearly incompressible cubes take fewer steps with it. */
 TEST_P(FactorizedInverseTest, NearlyIncompressibleSolidsTakeFewSteps)
 {
-  constexpr int      n        = 16;
-  const unsigned int ordinary = steps(backend(), n, 0.3, AMGSmoother::automatic);
-  EXPECT_EQ(ordinary, steps(backend(), n, 0.3, AMGSmoother::chebyshev));
-  const unsigned int n_45  = steps(backend(), n, 0.45, AMGSmoother::automatic),
-                     n_49  = steps(backend(), n, 0.49, AMGSmoother::automatic),
-                     n_499 = steps(backend(), n, 0.499, AMGSmoother::automatic);
-  EXPECT_LE(n_45, 1.2 * ordinary);
-  EXPECT_LE(n_49, 1.6 * ordinary);
-  EXPECT_LE(n_499, 4.5 * ordinary);
-  std::cout << ordinary << ", " << n_45 << ", " << n_49 << ", " << n_499 << " steps" << std::endl;
-  EXPECT_LT(2.5 * n_499, steps(backend(), n, 0.499, AMGSmoother::chebyshev));
+  constexpr int n = 16;
+  for (const double nu : {0.49, 0.499})
+  {
+    const unsigned int with    = steps(backend(), n, nu, AMGSmoother::factorized_inverse),
+                       without = steps(backend(), n, nu, AMGSmoother::chebyshev);
+    std::cout << nu << ": " << with << " for " << without << " steps" << std::endl;
+    EXPECT_LT(1.5 * with, without);
+  }
 }

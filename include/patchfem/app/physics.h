@@ -20,7 +20,6 @@ namespace PatchFEM
     CoefficientField coefficients;
     CoefficientField body_load;
     FaceTerms        face_terms;
-    bool             nearly_incompressible = false; ///< somewhere: what multigrid takes more for
   };
 
   /**

@@ -32,11 +32,6 @@ namespace PatchFEM
     /// 56 and 38.
     constexpr double line_share = 0.35;
 
-    /// Levels of bodies below the finest that are surfaces or lines are smoothed by inverses of neighbourhoods: beams of
-    /// 1000 : 1 take 65 steps in place of 187, plates of 64 : 1 35 in place of 44. Only if the graph of a level makes for no
-    /// larger share of the entries of the finest one, so that it costs little.
-    constexpr double cheap_share = 0.2;
-
     /** Neighbours of a node in the mean, to the nearest. */
     std::int64_t neighbours(const std::int64_t n_nodes, const std::int64_t n_ends)
     {
@@ -189,27 +184,17 @@ namespace PatchFEM
       edges_across.back() = rank_edges::between_aggregates(*ranks, across, Array<double>(), next, lists);
     if (parameters.patches)
       lists.set_patches(copy(next.patch_offsets()), copy(next.permutation()));
-    // Nodes, ends of edges, of edges between those of one rank in all blocks, and of strong ones.
-    const std::int64_t n_blocks  = by_entries ? pattern.n_ends() : all.n_ends();
-    std::int64_t       counts[4] = {all.n_nodes(), all.n_ends(), n_blocks, n_strong};
+    // Ends of edges between nodes of one rank, in all blocks and strong ones.
+    std::int64_t counts[2] = {by_entries ? pattern.n_ends() : all.n_ends(), n_strong};
     if (ranks != nullptr)
-    {
-      counts[1] += across.n_ends();
-      ranks->communicator().sum(counts, 4);
-    }
+      ranks->communicator().sum(counts, 2);
     facts.strength    = by_entries              ? "entries"
                         : !along_short_edges    ? "pattern"
                         : width > n_coordinates ? "tensors"
                                                 : "distances";
-    facts.n_couplings = counts[2] / 2;
-    facts.n_weak      = (counts[2] - counts[3]) / 2;
+    facts.n_couplings = counts[0] / 2;
+    facts.n_weak      = (counts[0] - counts[1]) / 2;
     lists.set_facts(std::move(facts));
-    const double entries = static_cast<double>(counts[0] + counts[1]) * A.block_rows() * A.block_rows();
-    if (depth == 0)
-      finest_entries = entries;
-    if (depth > 0 && entries <= cheap_share * finest_entries && has(AMGRule::collective_modes) &&
-        bends(A.block_rows(), counts[0], counts[1]))
-      lists.set_bends();
     aggregations.push_back(std::move(next)); // with whose room references to what is above end
     if (along_short_edges && has(AMGRule::mode_preserving_dropping))
       lists.set_short_edges(std::move(strong), std::move(strong_across));
@@ -225,11 +210,10 @@ namespace PatchFEM
     auto result = std::make_unique<MISAggregation>(data);
     if (level == 0)
       return result;
-    const Adjacency &own   = aggregations[level - 1].aggregate_graph();
-    result->levels_above   = level;
-    result->finest_entries = finest_entries;
-    result->width          = width;
-    result->points         = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
+    const Adjacency &own = aggregations[level - 1].aggregate_graph();
+    result->levels_above = level;
+    result->width        = width;
+    result->points       = Array<double>(points.backend(), nodes.communicator().concatenate(points.to_vector()));
     Array<double> none;
     result->graph_above =
         rank_edges::of_all_ranks(nodes, own, rank_edges::across(nodes, edges_across[level - 1]), none, none, none);

@@ -52,11 +52,10 @@ namespace PatchFEM
     std::int64_t                           n_nonzeros;
     int                                    n_modes, dim;
     Array<double>                          modes;
-    Array<double>                          points                = {}; ///< of nodes, as far as levels are shared
-    unsigned int                           first_level           = 0;  ///< which is level 0 of the aggregation
-    bool                                   nearly_incompressible = false;
-    NearNullSpace                          all_nodes             = {}; ///< of a level that is gathered
-    std::unique_ptr<AMGAggregation>        of_all_ranks          = nullptr;
+    Array<double>                          points       = {}; ///< of nodes, as far as levels are shared
+    unsigned int                           first_level  = 0;  ///< which is level 0 of the aggregation
+    NearNullSpace                          all_nodes    = {}; ///< of a level that is gathered
+    std::unique_ptr<AMGAggregation>        of_all_ranks = nullptr;
 
     unsigned int n_embedded() const { return embedding != nullptr ? 1 : 0; }
 
@@ -152,7 +151,6 @@ namespace PatchFEM
     }
     if (index == 0)
     {
-      descent.nearly_incompressible = multigrid::choose_smoother(*level.A, *descent.near_null, parameters);
       descent.prepare_aggregation(parameters);
       level.embedding = descent.embedding;
       if (level.embedding == nullptr)
@@ -253,9 +251,6 @@ namespace PatchFEM
     }
     else
     {
-      if (descent.nearly_incompressible && level.index == descent.n_embedded())
-        descent.n_modes =
-            multigrid::add_isochoric_modes(descent.dim, descent.n_modes, n_coarse, descent.n_nonzeros, modes);
       const bool is_shared = matrix.partitioner() != nullptr;
       each(matrix.partitioner(), [&] {
         choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, descent.n_modes, modes); });

@@ -12,52 +12,8 @@ namespace PatchFEM
       /// Neighbours in a row of the factor, at most: more than the half of those that a node of hexahedra has, which
       /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
       constexpr int most_neighbours = 20;
-
-      /// A body in which fewer nodes than this share are of nearly incompressible material is smoothed as others are.
-      constexpr double least_incompressible_share = 0.01;
     } // namespace
-
-    template <typename Number>
-    bool
-    choose_smoother(const SlicedEllpackMatrix<Number> &A, const NearNullSpace &near_null, AMGParameters &parameters)
-    {
-      const int n_c = A.block_rows();
-      if (parameters.smoother != AMGSmoother::automatic)
-        return false;
-      parameters.smoother = AMGSmoother::chebyshev;
-      if (!parameters.has(AMGRule::isochoric_modes))
-        return false;
-      std::int64_t counts[2]        = {0, A.n_rows() / n_c};
-      const bool   positions_of_all = near_null.points().size() == std::size_t(A.n_rows());
-      if (n_c > 1 && positions_of_all && A.n_rows() > 0) // a displacement in as many dimensions
-        counts[0] = choose(A.backend(), [&](auto where) {
-          return count_nearly_incompressible(where, A, near_null.points(), static_cast<int>(counts[1]));
-        });
-      if (A.partitioner() != nullptr)
-        A.partitioner()->communicator().sum(counts, 2);
-      if (static_cast<double>(counts[0]) <= least_incompressible_share * static_cast<double>(counts[1]))
-        return false;
-      parameters.smoother = AMGSmoother::factorized_inverse;
-      return true;
-    }
-
-    int add_isochoric_modes(const int          dim,
-                            const int          n_modes,
-                            const std::int64_t n_aggregates,
-                            const std::int64_t n_nonzeros,
-                            Array<double>     &modes)
-    {
-      const int n_all = 2 * n_modes - 1;
-      if (n_modes != dim * (dim + 1) / 2 || 4 * n_aggregates * (dim == 2 ? 9 : 27) * n_all * n_all > 3 * n_nonzeros)
-        return n_modes;
-      if (!modes.empty())
-        choose(modes.backend(), [&](auto where) { add_isochoric_modes(where, dim, modes); });
-      return n_all;
-    }
-
-    template bool choose_smoother(const SlicedEllpackMatrix<float> &, const NearNullSpace &, AMGParameters &);
-    template bool choose_smoother(const SlicedEllpackMatrix<double> &, const NearNullSpace &, AMGParameters &);
-  } // namespace multigrid
+  }   // namespace multigrid
 
   template <typename Number>
   void FactorizedInverse<Number>::initialize(const SlicedEllpackMatrix<Number>     &A,
@@ -103,10 +59,8 @@ namespace PatchFEM
   FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int                   n_steps,
                                                                const double                eigenvalue_ratio,
                                                                const int                   eigenvalue_steps,
-                                                               const FactorizedInverseRows rows,
-                                                               const bool                  second_start)
-      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows),
-        second_start(second_start)
+                                                               const FactorizedInverseRows rows)
+      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows)
   {}
 
   template <typename Number>
@@ -131,7 +85,7 @@ namespace PatchFEM
       d.reinit(A.backend(), A.n_rows(), true);
       z.reinit(A.backend(), A.n_rows(), true);
     });
-    lambda.compute(A, inverse, eigenvalue_steps, second_start);
+    lambda.compute(A, inverse, eigenvalue_steps);
     choose(A.backend(), [&](auto where) {
       multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
     });

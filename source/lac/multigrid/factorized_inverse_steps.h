@@ -347,101 +347,16 @@ namespace PatchFEM::multigrid
             });
   }
 
-  template <>
-  void add_isochoric_modes(Here, const int dim, Array<double> &modes)
-  {
-    const int     n_rigid = dim * (dim + 1) / 2, n_modes = n_rigid + dim * (dim + 1) / 2 - 1;
-    Array<double> all(modes.backend(), modes.size() / n_rigid * n_modes);
-    for_all(all.backend(), modes.size() / (std::size_t(n_rigid) * dim),
-            [=, rigid = modes.data(), all = all.data()] PATCHFEM_DEVICE(const std::int64_t node) {
-              const double *const from = rigid + node * dim * n_rigid;
-              double *const       to   = all + node * dim * n_modes;
-              double              x[3] = {};
-              for (int d = 0; d < dim; ++d) // rotation r has coordinate r + 1 in component r + 2
-              {
-                const int r = (d + 2) % 3;
-                x[d] = dim == 3 ? from[(d + 1) % 3 * n_rigid + 3 + r] : (d == 0 ? 1. : -1.) * from[(1 - d) * 3 + 2];
-              }
-              for (int d = 0; d < dim; ++d)
-                for (int m = 0; m < n_modes; ++m)
-                  to[d * n_modes + m] = m < n_rigid ? from[d * n_rigid + m] : 0.;
-              int m = n_rigid;
-              for (int d = 0; d < dim; ++d)
-                for (int e = d + 1; e < dim; ++e, ++m)
-                {
-                  to[d * n_modes + m] = x[e];
-                  to[e * n_modes + m] = x[d];
-                }
-              for (int d = 0; d + 1 < dim; ++d, ++m)
-              {
-                to[d * n_modes + m]       = x[d];
-                to[(d + 1) * n_modes + m] = -x[d + 1];
-              }
-            });
-    modes.swap(all);
-  }
-
-  template <typename Number, typename Where>
-  std::int64_t count_nearly_incompressible(Where,
-                                           const SlicedEllpackMatrix<Number> &matrix,
-                                           const Array<double>               &positions,
-                                           const int                          n_known)
-  {
-    constexpr double least_ratio = 6.; // lambda / mu
-    Array<int>       count(matrix.backend(), 1);
-    count.set_zero();
-    for_all(matrix.backend(), matrix.n_rows() / matrix.block_rows(),
-            [=, A = matrix.view(), points = positions.data(),
-             count = count.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int           i = static_cast<int>(row), dim = A.block_rows;
-              const double *const x   = points + row * dim;
-              double              sum = 0., size = 0., first[3] = {}, first_size[3] = {}, isotropic = 0., along = 0.;
-              for (int k = 0; k < A.row_lengths[i]; ++k)
-              {
-                const int j = A.column(i, k);
-                if (j >= n_known)
-                  return;
-                double y[3] = {}, square = 0., trace = 0.;
-                for (int a = 0; a < dim; ++a)
-                {
-                  y[a] = points[std::int64_t(j) * dim + a] - x[a];
-                  square += y[a] * y[a];
-                  trace += static_cast<double>(A.values[A.value_index(i, k, a, a)]);
-                }
-                sum += trace;
-                size += std::fabs(trace);
-                isotropic -= 0.5 * trace * square;
-                for (int a = 0; a < dim; ++a)
-                {
-                  first[a] += trace * y[a];
-                  first_size[a] += std::fabs(trace * y[a]);
-                  for (int c = 0; c < dim; ++c)
-                    along -= 0.5 * static_cast<double>(A.values[A.value_index(i, k, a, c)]) * y[a] * y[c];
-                }
-              }
-              bool inside = std::fabs(sum) < 1e-2 * size;
-              for (int a = 0; a < dim; ++a)
-                inside = inside && std::fabs(first[a]) <= 0.1 * first_size[a];
-              const double bound =
-                  (dim * (dim + 1) * least_ratio + dim * (dim + 3)) / (2. * dim * least_ratio + 2. * dim * (dim + 1));
-              if (inside && (isotropic > 0. ? along > bound * isotropic : along < bound * isotropic))
-                kernels::atomic_increment(count);
-            });
-    return count.read(0);
-  }
-
-#define INSTANTIATE(Number)                                                                                              \
-  template CompressedPattern preceding_neighbours(Here, const SlicedEllpackMatrix<Number> &, int);                       \
-  template std::int64_t count_soft_nodes(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &,   \
-                                         std::int64_t &);                                                                \
-  template CompressedPattern preceding_couplings(Here, const SlicedEllpackMatrix<Number> &,                              \
-                                                 const BlockDiagonalView<Number> &);                                     \
-  template void         factorize_inverse(Here, const SlicedEllpackMatrix<Number> &, int, SlicedEllpackMatrix<Number> &, \
-                                          SlicedEllpackMatrix<Number> &);                                                \
-  template void         direction_step(Here, const double *, const Vector<Number> &, bool, bool, Vector<Number> &,       \
-                                       Vector<Number> &);                                                                \
-  template std::int64_t count_nearly_incompressible(Here, const SlicedEllpackMatrix<Number> &, const Array<double> &,    \
-                                                    int);
+#define INSTANTIATE(Number)                                                                                            \
+  template CompressedPattern preceding_neighbours(Here, const SlicedEllpackMatrix<Number> &, int);                     \
+  template std::int64_t count_soft_nodes(Here, const SlicedEllpackMatrix<Number> &, const BlockDiagonalView<Number> &, \
+                                         std::int64_t &);                                                              \
+  template CompressedPattern preceding_couplings(Here, const SlicedEllpackMatrix<Number> &,                            \
+                                                 const BlockDiagonalView<Number> &);                                   \
+  template void factorize_inverse(Here, const SlicedEllpackMatrix<Number> &, int, SlicedEllpackMatrix<Number> &,       \
+                                  SlicedEllpackMatrix<Number> &);                                                      \
+  template void direction_step(Here, const double *, const Vector<Number> &, bool, bool, Vector<Number> &,             \
+                               Vector<Number> &);
   INSTANTIATE(float)
   INSTANTIATE(double)
 #undef INSTANTIATE

@@ -80,8 +80,6 @@ namespace PatchFEM
                                        const int                          degree,
                                        const bool                         new_values)
   {
-    const bool two_starts =
-        aggregates.by_couplings() && aggregates.has_short_edges() && parameters.has(AMGRule::second_lanczos);
     const auto find = [&] {
       diagonal.initialize(A);
       if (smoother == nullptr && aggregates.by_couplings() && parameters.smoother == AMGSmoother::chebyshev &&
@@ -97,7 +95,7 @@ namespace PatchFEM
         soft_nodes = static_cast<double>(counts[0]) > least_soft_share * static_cast<double>(counts[1]);
       }
       if constexpr (std::is_same_v<Number, float>)
-        if (!soft_nodes && smooths_in_bytes<Number>(parameters, aggregates, below_finest, stretched, degree))
+        if (!soft_nodes && smooths_in_bytes<Number>(parameters, below_finest, stretched, degree))
         {
           if (bytes == nullptr)
             bytes = std::make_shared<ByteMatrix>();
@@ -107,16 +105,16 @@ namespace PatchFEM
             A.initialize_vector(products.room, true);
           });
           bytes->compute();
-          return lambda.compute(products, diagonal, parameters.eigenvalue_steps, two_starts);
+          return lambda.compute(products, diagonal, parameters.eigenvalue_steps);
         }
-      lambda.compute(A, diagonal, parameters.eigenvalue_steps, two_starts);
+      lambda.compute(A, diagonal, parameters.eigenvalue_steps);
     };
     if (new_values)
       find();
     if (smoother == nullptr && soft_nodes)
       smoother = std::make_unique<FactorizedInverseSmoother<Number>>(
           parameters.sweeps_on(below_finest, stretched, degree), parameters.range_on(stretched, degree),
-          parameters.eigenvalue_steps, FactorizedInverseRows::couplings, two_starts);
+          parameters.eigenvalue_steps, FactorizedInverseRows::couplings);
     if (smoother == nullptr)
       smoother = make_smoother<Number>(parameters, aggregates, below_finest, stretched, degree, bytes);
   }

@@ -133,26 +133,13 @@ namespace PatchFEM
     }
   }
 
-  namespace
-  {
-    /** Whether chebyshev is a polynomial in a FactorizedInverse. */
-    bool has_factorized_inverse(const AMGParameters &parameters, const AggregateLists &aggregates)
-    {
-      return parameters.smoother == AMGSmoother::chebyshev && parameters.has(AMGRule::factorised_inverse) &&
-             aggregates.bends();
-    }
-  } // namespace
-
   template <typename Number>
-  bool smooths_in_bytes(const AMGParameters  &parameters,
-                        const AggregateLists &aggregates,
-                        const bool            below_finest,
-                        const bool            stretched,
-                        const int             degree)
+  bool
+  smooths_in_bytes(const AMGParameters &parameters, const bool below_finest, const bool stretched, const int degree)
   {
     return std::is_same_v<Number, float> && parameters.in_bytes && !below_finest &&
            parameters.has(AMGRule::quantised_matrix) && parameters.smoother == AMGSmoother::chebyshev &&
-           !has_factorized_inverse(parameters, aggregates) && parameters.sweeps_on(below_finest, stretched, degree) > 1;
+           parameters.sweeps_on(below_finest, stretched, degree) > 1;
   }
 
   template <typename Number>
@@ -168,7 +155,7 @@ namespace PatchFEM
     if (parameters.smoother == AMGSmoother::patch)
       return std::make_unique<PatchSmoother<Number>>(aggregates, sweeps, range, parameters.inner_sweeps,
                                                      parameters.eigenvalue_steps, parameters.patch_storage);
-    if (parameters.smoother == AMGSmoother::factorized_inverse || has_factorized_inverse(parameters, aggregates))
+    if (parameters.smoother == AMGSmoother::factorized_inverse)
       return std::make_unique<FactorizedInverseSmoother<Number>>(sweeps, range, parameters.eigenvalue_steps);
     return std::make_unique<PolynomialSmoother<Number>>(parameters.smoother, sweeps, range, std::move(bytes));
   }
@@ -177,8 +164,8 @@ namespace PatchFEM
   make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int, std::shared_ptr<const ByteMatrix>);
   template std::unique_ptr<LevelSmoother<double>>
   make_smoother(const AMGParameters &, const AggregateLists &, bool, bool, int, std::shared_ptr<const ByteMatrix>);
-  template bool smooths_in_bytes<float>(const AMGParameters &, const AggregateLists &, bool, bool, int);
-  template bool smooths_in_bytes<double>(const AMGParameters &, const AggregateLists &, bool, bool, int);
+  template bool smooths_in_bytes<float>(const AMGParameters &, bool, bool, int);
+  template bool smooths_in_bytes<double>(const AMGParameters &, bool, bool, int);
   template class PatchMatrix<float>;
   template class PatchMatrix<double>;
   template class PatchSmoother<float>;

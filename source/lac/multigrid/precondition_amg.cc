@@ -326,13 +326,12 @@ namespace PatchFEM
   double PreconditionAMG<Number>::peak_bytes(const Backend           &backend,
                                              const PatternStatistics &pattern,
                                              const MatrixFormat      &format,
-                                             const int                n_given_modes,
+                                             const int                n_modes,
                                              const int                distance,
                                              const AdditionalData    &data,
                                              const bool               fallback)
   {
     const bool         factorized = data.smoother == AMGSmoother::factorized_inverse;
-    const int          n_modes = factorized && n_given_modes > 1 ? 2 * n_given_modes - 1 : n_given_modes; // isochoric
     const MatrixFormat slices;
     const bool         mixed = std::is_same_v<Number, double> && data.single_precision, few = distance > 1;
     const int          inner = mixed ? sizeof(float) : sizeof(Number), size = fallback ? sizeof(Number) : inner;

@@ -77,10 +77,6 @@ namespace PatchFEM
     const CoarseNumbers *numbers() const { return numbers_of_ranks.get(); } ///< null without them
     const Array<int>    &aggregate_of_ghost() const { return of_ghost; }
 
-    /** Of a level whose nodes, of a body, make a surface or a line: several of them together move at little cost. */
-    void set_bends() { is_bent = true; }
-    bool bends() const { return is_bent; }
-
     void                    set_facts(AggregationFacts facts) { known_facts = std::move(facts); }
     const AggregationFacts &facts() const { return known_facts; } ///< empty where nobody tells
 
@@ -99,7 +95,7 @@ namespace PatchFEM
   private:
     Array<int> of_node, of_ghost, offsets, nodes, offsets_of_patches, nodes_of_patches;
     Adjacency  edges, edges_across;
-    bool       is_bent = false, is_stretched = false, is_by_couplings = false;
+    bool       is_stretched = false, is_by_couplings = false;
 
     AggregationFacts known_facts;
 

@@ -72,8 +72,6 @@ namespace PatchFEM
     int                         width         = 0; ///< n_coordinates, or more where there is a metric
     Array<double>               points;            ///< of the nodes of the next level, [node][width]
 
-    double finest_entries = 0.; ///< of the matrix, on all ranks
-
     bool has(const AMGRule rule) const { return !disabled[static_cast<std::size_t>(rule)]; }
 
     std::unique_ptr<CouplingAggregation> by_couplings; ///< in place of all that is here, where coefficients jump

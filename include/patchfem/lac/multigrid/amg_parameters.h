@@ -17,7 +17,6 @@ namespace PatchFEM
   /** Smoothers of a multigrid level: see PolynomialSmoother, PatchSmoother and FactorizedInverseSmoother. */
   enum class AMGSmoother
   {
-    automatic, ///< factorized_inverse where solids are nearly incompressible, as far as can be known, else chebyshev
     block_jacobi,
     l1_jacobi,
     chebyshev,
@@ -43,9 +42,7 @@ namespace PatchFEM
     small_aggregates,
     tensor_metric,
     couplings_at_discontinuities,
-    collective_modes,
     factorised_inverse,
-    isochoric_modes,
     rayleigh_bound,
     precision_by_condition,
     w_by_condition,
@@ -53,7 +50,6 @@ namespace PatchFEM
     adapted_smoothing,
     quantised_matrix,
     mode_preserving_dropping,
-    second_lanczos,
     coarse_size_by_work,
     p_coarsening,
     decoupled_kernel,
@@ -78,7 +74,6 @@ namespace PatchFEM
   /** What can be chosen about a hierarchy. */
   struct AMGParameters
   {
-    /// automatic is decided by initialize(), and not again for new values.
     AMGSmoother smoother = AMGSmoother::chebyshev;
     /// Sweeps of Jacobi, degree of the polynomial or steps on patches, before and again after each coarse correction.
     int smoother_sweeps = 2;

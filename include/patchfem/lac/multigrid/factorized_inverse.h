@@ -62,8 +62,7 @@ namespace PatchFEM
     FactorizedInverseSmoother(int                   n_steps,
                               double                eigenvalue_ratio,
                               int                   eigenvalue_steps,
-                              FactorizedInverseRows rows         = FactorizedInverseRows::neighbours,
-                              bool                  second_start = false);
+                              FactorizedInverseRows rows = FactorizedInverseRows::neighbours);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -83,7 +82,6 @@ namespace PatchFEM
 
     int                       eigenvalue_steps;
     FactorizedInverseRows     rows;
-    bool                      second_start; ///< of Lanczos' iteration, see LargestEigenvalue
     FactorizedInverse<Number> inverse;
     LargestEigenvalue<Number> lambda;
     Array<double>             coefficients; ///< [step][2]

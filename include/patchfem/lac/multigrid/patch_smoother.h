@@ -126,11 +126,7 @@ namespace PatchFEM
 
   /** Whether LevelSmoothing shall have bytes for the smoother that make_smoother() makes of the same. */
   template <typename Number>
-  bool smooths_in_bytes(const AMGParameters  &parameters,
-                        const AggregateLists &aggregates,
-                        bool                  below_finest,
-                        bool                  stretched,
-                        int                   degree = 1);
+  bool smooths_in_bytes(const AMGParameters &parameters, bool below_finest, bool stretched, int degree = 1);
 
   /**
    * The smoother that @p parameters ask for on the finest level or below it, of nodes in @p aggregates, to which it keeps
