@@ -28,7 +28,7 @@ namespace PatchFEM
      */
     constexpr int few_on_device = 1024;
 
-    /** Of all ranks that share @p A. */
+    /** Nodes of @p A on all ranks. */
     template <typename Number>
     std::int64_t n_nodes_of(const SlicedEllpackMatrix<Number> &A)
     {
@@ -42,7 +42,7 @@ namespace PatchFEM
     }
   } // namespace
 
-  /** What goes down the levels while initialize() makes them. */
+  /** State of initialize() on its way down the levels. */
   template <typename Number>
   struct AMGHierarchy<Number>::Descent
   {
@@ -134,13 +134,13 @@ namespace PatchFEM
     }
   }
 
-  /** All of @p level, the last one; whether there is a next one. */
+  /** Makes @p level, the last one so far. Returns whether there is a next one. */
   template <typename Number>
   bool AMGHierarchy<Number>::make_level(Level &level, Descent &descent)
   {
     const unsigned int index       = level.index;
     const int          coarse_size = parameters.coarse_size_for(descent.n_nonzeros);
-    const auto         is_last     = [&] { return index + 1 >= parameters.max_levels + descent.n_embedded(); };
+    const auto is_last = [&] { return index + 1 >= parameters.max_levels + std::min(index, descent.n_embedded()); };
     if (const auto &ranks = level.A->partitioner(); ranks != nullptr)
     {
       const std::int64_t n_nodes = n_nodes_of(*level.A);
@@ -180,7 +180,7 @@ namespace PatchFEM
     return level.has_coarse = true;
   }
 
-  /** Aggregates of @p level, for which it is gathered where those inside of ranks hardly coarsen it. */
+  /** Finds aggregates of @p level, which is gathered where those inside of ranks hardly coarsen it. */
   template <typename Number>
   void AMGHierarchy<Number>::aggregate(Level &level, Descent &descent)
   {
@@ -199,7 +199,7 @@ namespace PatchFEM
     find();
   }
 
-  /** From here on each rank has the matrix, the modes and the nodes of all. */
+  /** Gathers @p level: from here on each rank has matrix, modes and nodes of all. */
   template <typename Number>
   void AMGHierarchy<Number>::gather(Level &level, Descent &descent)
   {
@@ -341,7 +341,7 @@ namespace PatchFEM
     compute_values();
   }
 
-  /** All that depends on the values of the finest matrix, on levels with the patterns for it. */
+  /** Computes all that depends on the values of the finest matrix, on levels whose patterns are there. */
   template <typename Number>
   void AMGHierarchy<Number>::compute_values()
   {
@@ -388,7 +388,7 @@ namespace PatchFEM
     report(level.index, "values");
   }
 
-  /** Of the finest matrix, if null vectors are to be held. */
+  /** Root mean square of the finest diagonal, if there are null vectors. */
   template <typename Number>
   void AMGHierarchy<Number>::compute_null_scale()
   {
@@ -425,13 +425,13 @@ namespace PatchFEM
         }
         catch (const NotPositiveDefinite &)
         {
-          together(ranks, [] {}); // what was told is behind
+          together(ranks, [] {}); // ranks go on as if nothing was thrown
           smooth_finest_with(nullptr);
         }
     smoother(*level.A, level, true);
   }
 
-  /** Also what depends on it: all that cycle() works with. */
+  /** Estimates the condition and makes what depends on it: visits, vectors and, if they were put off, smoothers. */
   template <typename Number>
   void AMGHierarchy<Number>::choose_cycle()
   {
@@ -441,6 +441,11 @@ namespace PatchFEM
     report(n_levels() - 1, "condition");
     if (condition_estimate > highest_condition)
       return;
+    if (smooths_finest_in_single() && condition_estimate > rounded_limit)
+    {
+      smooth_finest_with(nullptr);
+      return compute_values();
+    }
     choose_visits();
     for (const auto &pointer : levels)
     {
@@ -626,7 +631,7 @@ namespace PatchFEM
     return result;
   }
 
-  /** What the next level sees of @p v, see multigrid::restricted(); below an embedding P it is P^T v. */
+  /** Restriction of the weights @p v to the next level: multigrid::restricted(), or P^T v of an embedding P. */
   template <typename Number>
   Vector<double> AMGHierarchy<Number>::restricted_weights(const Level &level, const Vector<double> &v)
   {

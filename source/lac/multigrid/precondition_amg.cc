@@ -21,48 +21,6 @@ namespace PatchFEM
 {
   namespace
   {
-    /** What @p function returns, or the message of the @p Failure it throws on all @p ranks. */
-    template <typename Failure, typename Function>
-    std::string reason_of(const std::shared_ptr<const Partitioner> &ranks, const Function &function)
-    {
-      try
-      {
-        return function();
-      }
-      catch (const Failure &failure)
-      {
-        together(ranks, [] {}); // what was told is behind
-        return failure.what();
-      }
-    }
-
-    /**
-     * For levels of a matrix that is in @p Number: of one in fp32 opposite entries may differ by a rounding unit, and then
-     * one pair in 1e5 is rounded to different bytes.
-     */
-    template <typename Number>
-    AMGParameters of_levels_in(AMGParameters parameters)
-    {
-      if (std::is_same_v<Number, float>)
-        parameters.least_in_bytes = std::numeric_limits<std::int64_t>::max();
-      return parameters;
-    }
-
-    /** @p limit of a condition, where that decides on the precision. */
-    double limit_of(const AMGParameters &parameters, const double limit)
-    {
-      return parameters.has(AMGRule::precision_by_condition) ? limit : std::numeric_limits<double>::infinity();
-    }
-
-    /** multigrid::softness_in_bending() where that may decide on the precision. */
-    template <typename Matrix>
-    double known_softness(const AMGParameters &parameters, const Matrix &A, const NearNullSpace &near_null)
-    {
-      return parameters.has(AMGRule::precision_by_condition) && parameters.has(AMGRule::rayleigh_bound)
-                 ? multigrid::softness_in_bending(A, near_null)
-                 : 0.;
-    }
-
     /** The sum of an @p extent of all levels over that of the finest. */
     template <typename Extent>
     double over_finest(const std::vector<AMGLevelStatistics> &levels, Extent AMGLevelStatistics::*extent)
@@ -143,44 +101,72 @@ namespace PatchFEM
     single_levels = AMGHierarchy<float>();
     rounded.reset();
     reason.clear();
-    single_limit = limit_of(additional_data, additional_data.single_limit);
-    finest_limit = limit_of(additional_data, additional_data.finest_limit);
+    const bool by_condition = additional_data.has(AMGRule::precision_by_condition);
+    single_limit            = by_condition ? additional_data.single_limit : std::numeric_limits<double>::infinity();
+    finest_limit            = by_condition ? additional_data.finest_limit : std::numeric_limits<double>::infinity();
     monitor(end_of_phase);
     single_levels.give_up_above(single_limit);
     const SlicedEllpackMatrix<Number> &finest = in_blocks(matrix, true);
     const auto                        &ranks  = matrix.partitioner();
     double                             known  = 0.; // a bound of condition() from below
     if constexpr (std::is_same_v<Number, double>)
-      if (additional_data.single_precision)
+      if (additional_data.single_precision && fits_single<Error>(ranks, [&] {
+            require_single_range(finest);
+            return 0.;
+          }))
       {
-        reason = reason_of<Error>(ranks, [&] {
-          together(ranks, [&] { require_single_range(finest); });
-          return std::string();
-        });
-        if (reason.empty())
-        {
-          as_one(ranks, [&] { round(finest); });
-          known  = known_softness(additional_data, finest, near_null);
-          reason = softness(known);
-        }
-        if (reason.empty())
-        {
-          if (ranks == nullptr)
-            blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: its pattern is that of rounded->matrix
-          if (holds_in_single(ranks, [&] {
-                single_levels.initialize(rounded->matrix, near_null, aggregation, additional_data, null_vectors());
-              }))
-            return;
-        }
+        round(finest);
+        if (fits_single<NotPositiveDefinite>(ranks, [&] {
+              if (by_condition && additional_data.has(AMGRule::rayleigh_bound))
+                known = multigrid::softness_in_bending(finest, near_null);
+              if (known > single_limit)
+                return known;
+              if (ranks == nullptr)
+                blocked = SlicedEllpackMatrix<Number>(); // not beside the levels: rounded->matrix has its pattern
+              single_levels.initialize(rounded->matrix, near_null, aggregation, additional_data, null_vectors());
+              return single_levels.condition();
+            }))
+          return;
       }
     const SlicedEllpackMatrix<Number> &unrounded =
         &finest == &blocked && blocked.n_rows() == 0 ? in_blocks(matrix, false) : finest;
-    make_unrounded(unrounded, known, [&] {
-      levels.initialize(unrounded, near_null, aggregation, of_levels_in<Number>(additional_data), null_vectors());
-    });
+    // Of a matrix in fp32 opposite entries may differ by a rounding unit: one pair in 1e5 is rounded to different bytes.
+    AMGParameters parameters = additional_data;
+    if (std::is_same_v<Number, float>)
+      parameters.least_in_bytes = std::numeric_limits<std::int64_t>::max();
+    make_unrounded(unrounded, known,
+                   [&] { levels.initialize(unrounded, near_null, aggregation, parameters, null_vectors()); });
   }
 
-  /** For cycles in single precision, of all levels or of the finest one of @p A. */
+  /**
+   * Whether single precision will do: @p condition makes or updates levels and returns a lower bound of their condition(),
+   * which must not be above the limit, or throws @p Failure on all @p ranks. `reason` says why not.
+   */
+  template <typename Number>
+  template <typename Failure, typename Condition>
+  bool PreconditionAMG<Number>::fits_single(const std::shared_ptr<const Partitioner> &ranks, const Condition &condition)
+  {
+    reason.clear();
+    try
+    {
+      double found = 0.;
+      as_one(ranks, [&] { found = condition(); });
+      if (found <= single_limit)
+        return true;
+      std::ostringstream out;
+      out.precision(2);
+      out << "The softest mode of the matrix has 1/" << found << " of the energy of its diagonal.";
+      reason = out.str();
+    }
+    catch (const Failure &failure)
+    {
+      together(ranks, [] {}); // ranks go on as if nothing was thrown
+      reason = failure.what();
+    }
+    return false;
+  }
+
+  /** Makes `rounded` of @p A. */
   template <typename Number>
   void PreconditionAMG<Number>::round(const SlicedEllpackMatrix<Number> &A)
   {
@@ -190,18 +176,6 @@ namespace PatchFEM
     rounded->matrix.initialize_vector(rounded->src, true);
     rounded->matrix.initialize_vector(rounded->dst, true);
     rounded->norm.reinit(A.backend(), kernels::reduction::max_parts + 1);
-  }
-
-  /** Whether levels that @p set_up makes or updates in single precision are precise enough; if not, `reason` says why. */
-  template <typename Number>
-  template <typename SetUp>
-  bool PreconditionAMG<Number>::holds_in_single(const std::shared_ptr<const Partitioner> &ranks, const SetUp &set_up)
-  {
-    reason = reason_of<NotPositiveDefinite>(ranks, [&] {
-      as_one(ranks, set_up);
-      return softness(single_levels.condition());
-    });
-    return reason.empty();
   }
 
   /**
@@ -219,38 +193,20 @@ namespace PatchFEM
     // Where stiff parts are why, borders of ranks cost steps, and a finest level in fp32 more: stiff balls 20 for at most 18.
     const bool may_round = A.partitioner() == nullptr ? std::max(known, soft.condition()) <= finest_limit
                                                       : known > single_limit && known <= finest_limit;
-    levels.smooth_finest_with(rounded != nullptr && may_round ? &rounded->matrix : nullptr);
+    levels.smooth_finest_with(rounded != nullptr && may_round ? &rounded->matrix : nullptr, finest_limit);
+    const bool is_new = soft.n_levels() == 0;
     if constexpr (std::is_same_v<Number, double>)
-      if (soft.n_levels() > 0)
-      {
+      if (!is_new)
         levels.initialize_from(A, std::move(soft));
-        return settle_finest(A);
-      }
-    initialize();
-    settle_finest(A);
+    if (is_new)
+      initialize();
+    settle_finest();
   }
 
-  /** Why fp32 is too short for levels whose @p condition, or a bound from below, is this; empty if it may not be. */
+  /** Releases what the finest level in single precision needs where levels in double do without it. */
   template <typename Number>
-  std::string PreconditionAMG<Number>::softness(const double condition) const
+  void PreconditionAMG<Number>::settle_finest()
   {
-    if (condition <= single_limit)
-      return "";
-    std::ostringstream out;
-    out.precision(2);
-    out << "The softest mode of the matrix has 1/" << condition << " of the energy of its diagonal.";
-    return out.str();
-  }
-
-  /** Once there are levels in double: what is in single precision for the finest one remains where that will do. */
-  template <typename Number>
-  void PreconditionAMG<Number>::settle_finest(const SlicedEllpackMatrix<Number> &A)
-  {
-    if (levels.smooths_finest_in_single() && levels.condition() > finest_limit)
-    {
-      levels.smooth_finest_with(nullptr);
-      levels.update(A);
-    }
     if (levels.smooths_finest_in_single())
       return;
     levels.smooth_finest_with(nullptr);
@@ -286,7 +242,10 @@ namespace PatchFEM
         rounded->matrix.copy_values_from(finest);
       if (single_levels.n_levels() > 0)
       {
-        if (!holds_in_single(ranks, [&] { single_levels.update(rounded->matrix); }))
+        if (!fits_single<NotPositiveDefinite>(ranks, [&] {
+              single_levels.update(rounded->matrix);
+              return single_levels.condition();
+            }))
           make_unrounded(finest, 0., [] {});
         else if (ranks == nullptr)
           blocked = SlicedEllpackMatrix<Number>();
@@ -294,7 +253,7 @@ namespace PatchFEM
       }
     }
     levels.update(finest);
-    settle_finest(finest);
+    settle_finest();
   }
 
   template <typename Number>

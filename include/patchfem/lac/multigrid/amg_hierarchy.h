@@ -49,7 +49,7 @@ namespace PatchFEM
 
   namespace internal
   {
-    /** What a level of a hierarchy has in every number type, whatever its values are. */
+    /** Data of a level that have no number type and do not depend on the values of matrices. */
     struct LevelStructure
     {
       unsigned int                           index = 0;
@@ -92,7 +92,8 @@ namespace PatchFEM
 
     /**
      * With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used
-     * up. Leaves no levels if it throws. Where it has given up, what it knows of the matrix of smooth_finest_with(), which was its finest, is taken over.
+     * up. Leaves no levels if it throws. Where it has given up, diagonal, bound and bytes of its finest matrix, which is that of
+     * smooth_finest_with(), are taken over.
      */
     template <typename OtherNumber>
     void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
@@ -100,13 +101,15 @@ namespace PatchFEM
     /**
      * For levels in fp64, before they are made and before update(): the finest one is smoothed with @p A, its matrix
      * rounded to fp32, which has to outlive this, and its bound of the spectrum is the one that counts. Prolongator,
-     * restrictor and other levels are made of the unrounded matrix still. nullptr: it is in fp64 as they are. It remains
-     * so where the rounded matrix is not definite, or the finest level is inverted or gathered.
+     * restrictor and other levels are made of the unrounded matrix still. nullptr: it is in fp64 as they are. So it is, once
+     * for all, where condition() is above @p limit, the rounded matrix is not definite, or the finest level is inverted
+     * or gathered.
      */
-    void smooth_finest_with(const SlicedEllpackMatrix<float> *A)
+    void smooth_finest_with(const SlicedEllpackMatrix<float> *A, const double limit = 0.)
     {
       require(A == nullptr || std::is_same_v<Number, double>, "Levels in fp32 are smoothed in fp32 in any case.");
       rounded_finest = A;
+      rounded_limit  = limit;
       if (A == nullptr && !levels.empty())
         levels.front()->rounded.reset();
     }
@@ -162,9 +165,9 @@ namespace PatchFEM
       std::unique_ptr<GatheredMatrix<Number>> gathered;    ///< of the first level that each rank has
       SmoothedAggregation<Number>             coarsening;
       DenseInverse<Number>                    inverse;
-      std::unique_ptr<RoundedLevel>           rounded;          ///< smooths the finest level in place of what is above
-      mutable Vector<Number>                  x, b;             ///< none on the finest level
-      mutable Vector<Number>                  x_2, b_2;         ///< of second visits
+      std::unique_ptr<RoundedLevel>           rounded;  ///< of the finest level, in place of LevelSmoothing<Number>
+      mutable Vector<Number>                  x, b;     ///< none on the finest level
+      mutable Vector<Number>                  x_2, b_2; ///< of second visits
       mutable Vector<Number>                  whole_x, whole_b; ///< where it is gathered
 
       void restrict_residual(Vector<Number> &coarse_b) const { coarsening.restrictor().vmult(coarse_b, this->r); }
@@ -173,7 +176,7 @@ namespace PatchFEM
         coarsening.prolongator().vmult_add(x, coarse_x);
       }
 
-      /** What @p function returns of the smoother of a level that is not inverted. */
+      /** Result of @p function for the smoother of a level that is not inverted. */
       template <typename Function>
       auto with_smoother(const Function &function) const
       {
@@ -193,6 +196,7 @@ namespace PatchFEM
     std::vector<bool>                   twice; ///< [level]: each visit of the one above makes two of it
     double                              condition_estimate = 0.;
     double                              highest_condition  = std::numeric_limits<double>::infinity();
+    double                              rounded_limit      = 0.; ///< likewise
     double                              null_scale         = 0.; ///< root mean square of the finest diagonal
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 

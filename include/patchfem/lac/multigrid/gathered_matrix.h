@@ -8,7 +8,7 @@ namespace PatchFEM
 {
   namespace internal
   {
-    /** What a GatheredMatrix knows that is the same in every number type. */
+    /** Data of a GatheredMatrix that have no number type. */
     struct GatheredPattern
     {
       std::shared_ptr<const Partitioner> everything;
@@ -57,7 +57,7 @@ namespace PatchFEM
     /** @p all becomes the vector of all ranks, of which @p own is the part of each; only launches kernels. */
     void gather(Vector<Number> &all, const Vector<Number> &own) const;
 
-    /** The other way, without an exchange. */
+    /** @p own becomes the part of this rank of @p all. */
     void own_part(Vector<Number> &own, const Vector<Number> &all) const;
 
     std::size_t memory_consumption() const

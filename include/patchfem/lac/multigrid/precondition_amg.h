@@ -126,7 +126,7 @@ namespace PatchFEM
     AMGHierarchy<Number>        levels;
     AMGHierarchy<float>         single_levels; ///< in place of these where there are any
 
-    /** What a cycle under double needs that begins in single precision. */
+    /** Data of cycles that begin in single precision under double. */
     struct Rounded
     {
       SlicedEllpackMatrix<float> matrix;
@@ -144,7 +144,7 @@ namespace PatchFEM
 
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
-    /** What @p function returns of the levels that are there. */
+    /** Result of @p function for the levels that are there. */
     template <typename Function>
     auto of_levels(const Function &function) const
     {
@@ -160,12 +160,11 @@ namespace PatchFEM
     void update_here(const MatrixBase<Number> &matrix);
 
     const SlicedEllpackMatrix<Number> &in_blocks(const MatrixBase<Number> &matrix, bool new_pattern);
-    std::string                        softness(double condition) const;
     void                               round(const SlicedEllpackMatrix<Number> &A);
-    template <typename SetUp>
-    bool holds_in_single(const std::shared_ptr<const Partitioner> &ranks, const SetUp &set_up);
+    template <typename Failure, typename Condition>
+    bool fits_single(const std::shared_ptr<const Partitioner> &ranks, const Condition &condition);
     template <typename Initialize>
     void make_unrounded(const SlicedEllpackMatrix<Number> &A, double known, const Initialize &initialize);
-    void settle_finest(const SlicedEllpackMatrix<Number> &A);
+    void settle_finest();
   };
 } // namespace PatchFEM
