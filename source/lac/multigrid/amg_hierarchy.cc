@@ -382,7 +382,7 @@ namespace PatchFEM
       if (level.rounded != nullptr)
         each(level.A->partitioner(), [&] { level.rounded->round(level.coarsening); });
     SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
-    if (parameters.has(AMGRule::decoupled_kernel))
+    if (!level.has_coarse && parameters.has(AMGRule::decoupled_kernel)) // it is being made
       multigrid::settle_null_vectors(coarse, null_vectors, level.settled);
     multigrid::add_settled(null_scale, level.settled, coarse);
     report(level.index, "values");

@@ -86,9 +86,7 @@ namespace PatchFEM::multigrid
   {
     for (auto v = vectors.begin(); v != vectors.end();)
     {
-      // One of a later level was found to be coupled here before.
-      const bool coupled = v->size() != std::size_t(A.n_rows()) ||
-                           choose(A.backend(), [&](auto where) { return couples(where, A, *v); });
+      const bool coupled = choose(A.backend(), [&](auto where) { return couples(where, A, *v); });
       if (maximum(A.partitioner(), coupled) != 0)
         ++v;
       else

@@ -92,8 +92,8 @@ namespace PatchFEM
 
     /**
      * With the aggregates, modes and patterns of @p other, whose finest matrix has the pattern of @p A, and which is used
-     * up. Leaves no levels if it throws. Where it has given up, diagonal, bound and bytes of its finest matrix, which is that of
-     * smooth_finest_with(), are taken over.
+     * up. Leaves no levels if it throws. Where @p other has given up, diagonal, bound and bytes of its finest matrix,
+     * which is that of smooth_finest_with(), are taken over.
      */
     template <typename OtherNumber>
     void initialize_from(const SlicedEllpackMatrix<Number> &A, AMGHierarchy<OtherNumber> &&other);
@@ -194,9 +194,9 @@ namespace PatchFEM
     const SlicedEllpackMatrix<float>   *rounded_finest = nullptr; ///< of smooth_finest_with()
     std::vector<Array<double>>          null_vectors;             ///< of the last level
     std::vector<bool>                   twice; ///< [level]: each visit of the one above makes two of it
+    double                              rounded_limit      = 0.; ///< likewise
     double                              condition_estimate = 0.;
     double                              highest_condition  = std::numeric_limits<double>::infinity();
-    double                              rounded_limit      = 0.; ///< likewise
     double                              null_scale         = 0.; ///< root mean square of the finest diagonal
     std::function<void(unsigned int, const std::string &)> end_of_phase;
 
