@@ -384,6 +384,21 @@ namespace
     }
   }
 
+  TEST(MultigridOfRanks, HasNoMoreLevelsThanAllowed)
+  {
+    ElementTables tables = synthetic::cube_of_hexahedra(12, 1);
+    hold(tables);
+    const auto               communicator = rank_tables::world();
+    const System<Laplace<3>> system(
+        Backend(), rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator));
+    Data data       = Case::more_levels();
+    data.max_levels = 2;
+    const PreconditionAMG<double> amg(system.matrix, system.modes(), data);
+    EXPECT_EQ(amg.n_levels(), 2U);
+    EXPECT_EQ(amg.statistics()[1].smoother, "dense inverse");
+    EXPECT_LE(solve(system, amg).n_iterations, 12U);
+  }
+
   /** Rows of factors are of one rank, and modes the same on all. */
   TEST(MultigridOfRanks, SmoothsNearlyIncompressibleSolids)
   {
