@@ -138,17 +138,16 @@ namespace PatchFEM
   template <typename Number>
   bool AMGHierarchy<Number>::make_level(Level &level, Descent &descent)
   {
-    const unsigned int index       = level.index;
-    const int          coarse_size = parameters.coarse_size_for(descent.n_nonzeros);
-    const auto is_last = [&] { return index + 1 >= parameters.max_levels + std::min(index, descent.n_embedded()); };
-    if (const auto &ranks = level.A->partitioner(); ranks != nullptr)
-    {
-      const std::int64_t n_nodes = n_nodes_of(*level.A);
-      if (n_nodes <= std::max<std::int64_t>(coarse_size / level.A->block_rows(),
-                                            std::int64_t(few_nodes) * ranks->communicator().size()) ||
-          (level.A->backend().kind() == BackendKind::cuda && index > 0 && n_nodes <= few_on_device) || is_last())
-        gather(level, descent);
-    }
+    const unsigned int index   = level.index;
+    const std::int64_t n_nodes = n_nodes_of(*level.A), n_rows = n_nodes * level.A->block_rows();
+    const bool         is_last = index + 1 >= parameters.max_levels + std::min(index, descent.n_embedded());
+    level.is_inverted          = is_last || n_rows <= parameters.coarse_size_for(descent.n_nonzeros);
+    require(!level.is_inverted || n_rows <= AMGParameters::largest_inverse,
+            "is the last one but too large to be inverted; allow more levels or larger aggregates.");
+    if (const auto &ranks = level.A->partitioner();
+        ranks != nullptr && (level.is_inverted || n_nodes <= std::int64_t(few_nodes) * ranks->communicator().size() ||
+                             (level.A->backend().kind() == BackendKind::cuda && index > 0 && n_nodes <= few_on_device)))
+      gather(level, descent);
     if (index == 0)
     {
       descent.prepare_aggregation(parameters);
@@ -156,12 +155,8 @@ namespace PatchFEM
       if (level.embedding == nullptr)
         descent.aggregation->know_points(descent.near_null->dim(), descent.near_null->points());
     }
-    if (level.A->partitioner() == nullptr && (level.A->n_rows() <= coarse_size || is_last()))
+    if (level.is_inverted)
     {
-      // The last one that is allowed, not one that coarsening made small.
-      require(level.A->n_rows() <= AMGParameters::largest_inverse,
-              "is the last one but too large to be inverted; allow more levels or larger aggregates.");
-      level.is_inverted = true;
       level.inverse.compute(*level.A, null_vectors, null_scale);
       report(index, "inverse");
       return false;
@@ -173,7 +168,6 @@ namespace PatchFEM
     const std::int64_t n_coarse = multigrid::sum(level.A->partitioner(), std::int64_t(level.n_coarse_nodes()));
     if (n_coarse == 0) // nothing couples: the smoother is all there is
       return false;
-    const std::int64_t n_nodes = n_nodes_of(*level.A);
     require(n_coarse < n_nodes, "coarsening stalls: ", n_coarse, " aggregates of ", n_nodes, " nodes.");
     find_patterns(level, n_coarse, descent);
     compute_coarse(level);

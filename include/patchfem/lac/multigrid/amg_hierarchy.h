@@ -40,7 +40,10 @@ namespace PatchFEM
     /** Positions of the finest level's nodes, [node][dim] on its back end, or empty; said before it is asked for. */
     virtual void know_points(int, const Array<double> &) {}
 
-    /** Collective: one that goes on from @p level, its level 0, with the @p nodes of all ranks in their order. */
+    /**
+     * Collective: one that goes on from @p level, its level 0, with the @p nodes of all ranks in their order; nullptr if it is
+     * for one rank.
+     */
     virtual std::unique_ptr<AMGAggregation> gather(unsigned int /*level*/, const Partitioner & /*nodes*/) const
     {
       return nullptr;
