@@ -3,4 +3,4 @@
 #include "unique_rows.cuh"
 
 #include "lac/graph/aggregation_steps.h"
-#include "lac/graph/coupling_steps.h"
+#include "lac/graph/fit_steps.h"

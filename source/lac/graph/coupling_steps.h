@@ -24,6 +24,14 @@ namespace PatchFEM::graph_tools
     {
       return {graph.view(), couplings.data()};
     }
+
+    /** The weight of an edge of @p negative_trace, the @p largest one of the row not being negative. */
+    PATCHFEM_INLINE double weight_of(const double negative_trace, const double largest)
+    {
+      // More than stiffness has of either sign: the long edges of bricks have up to once the short ones' negative.
+      constexpr double dominant = 4.;
+      return negative_trace > 0. ? negative_trace : -negative_trace > dominant * largest ? -negative_trace : 0.;
+    }
   } // namespace
 
   template <typename Number, typename Where>
@@ -32,23 +40,19 @@ namespace PatchFEM::graph_tools
     Array<double> result(matrix.backend(), edges.neighbours().size());
     for_all(matrix.backend(), edges.n_nodes(),
             [A = matrix.view(), graph = edges.view(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              // More than stiffness has of either sign: the long edges of bricks have up to once the short ones' negative.
-              constexpr double   dominant = 4.;
-              const int          row      = static_cast<int>(i);
+              const BlockRow     row(A, static_cast<int>(i));
               const std::int64_t begin = graph.offsets[i], end = graph.offsets[i + 1];
               double             largest = 0.;
               std::int64_t       e       = begin;
-              for (int k = 0; k < A.row_lengths[row] && e < end; ++k)
-                if (A.column(row, k) == graph.neighbours[e]) // both ascend
+              for (int k = 0; k < row.length && e < end; ++k)
+                if (row.column(k) == graph.neighbours[e]) // both ascend
                 {
-                  double trace = 0.;
-                  for (int a = 0; a < A.block_rows; ++a)
-                    trace -= static_cast<double>(A.values[A.value_index(row, k, a, a)]);
-                  largest     = trace > largest ? trace : largest;
-                  result[e++] = trace;
+                  const double trace = row.negative_trace(k, A.block_rows);
+                  largest            = trace > largest ? trace : largest;
+                  result[e++]        = trace;
                 }
               for (e = begin; e < end; ++e)
-                result[e] = result[e] > 0. ? result[e] : -result[e] > dominant * largest ? -result[e] : 0.;
+                result[e] = weight_of(result[e], largest);
             });
     return result;
   }

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "coupling_steps.h"
+#include "fit_steps.h"

@@ -6,7 +6,7 @@
 #include "kernels/structure_bodies.h"
 
 #include <patchfem/kernels/primitives.h>
-#include <patchfem/lac/graph/adjacency.h>
+#include <patchfem/lac/graph/aggregate_lists.h>
 
 /** @file What the sources of graphs share, and the algorithms that graph_steps.h has for both back ends (see run.h). */
 #include <array>
@@ -252,6 +252,13 @@ namespace PatchFEM::graph_tools
   template <typename Where>
   void
   close_triangles(Where, const Adjacency &all, const Adjacency &across, Adjacency &strong, Adjacency &strong_across);
+
+  /**
+   * counts[0] = how many of a sample of @p aggregates do not hold together, counts[1] = how many strong dependences their
+   * nodes have, see AggregateFit; returns how many aggregates were looked at. Does not wait for the back end.
+   */
+  template <typename Number, typename Where>
+  int count_dependences(Where, const SlicedEllpackMatrix<Number> &A, const AggregateLists &aggregates, int *counts);
 
   /// What a node counts in the sizes of aggregates, unless fewer are enough: many divide it.
   constexpr int whole_node = 12;

@@ -39,6 +39,16 @@ namespace PatchFEM::graph_tools
 
       PATCHFEM_INLINE int column(const int k) const { return columns[std::int64_t(k) * stride]; }
 
+      /** -tr A_ij of block @p k, of @p n_c unknowns of a node. */
+      PATCHFEM_INLINE double negative_trace(const int k, const int n_c) const
+      {
+        const Number *value = values + std::int64_t(k) * n_entries * stride;
+        double        trace = 0.;
+        for (int a = 0; a < n_c; ++a, value += (n_c + 1) * stride)
+          trace -= static_cast<double>(*value);
+        return trace;
+      }
+
       /** The larger one of @p least and what block @p k couples. */
       PATCHFEM_INLINE double largest(const int k, double least) const
       {

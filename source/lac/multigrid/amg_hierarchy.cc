@@ -393,6 +393,8 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::find_smoother(Level &level)
   {
+    if (level.embedding == nullptr && (level.index == 0 || levels[level.index - 1]->embedding != nullptr))
+      level.fit.look(*level.A, level.aggregates);
     const auto &ranks    = level.A->partitioner();
     const auto  smoother = [&](const auto &A, auto &smoothing, const bool new_values) {
       smoothing.prepare(A, parameters, level.aggregates, level.index > 0,

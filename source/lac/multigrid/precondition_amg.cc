@@ -74,6 +74,7 @@ namespace PatchFEM
                                            const AdditionalData     &additional_data,
                                            const NullSpace<Number>  &null_space)
   {
+    fit = true;
     if (led(matrix.backend(), [&] { initialize(matrix, near_null, aggregation, additional_data, null_space); }))
       return;
     as_one(matrix.partitioner(), [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
@@ -228,6 +229,7 @@ namespace PatchFEM
   {
     if (!led(matrix.backend(), [&] { update(matrix); }))
       as_one(matrix.partitioner(), [&] { update_here(matrix); });
+    fit = shared(matrix.backend(), of_levels([](const auto &made) { return made.aggregates_fit(); }));
   }
 
   template <typename Number>

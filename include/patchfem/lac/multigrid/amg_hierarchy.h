@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/lac/graph/aggregate_fit.h>
 #include <patchfem/lac/multigrid/amg_parameters.h>
 #include <patchfem/lac/multigrid/dense_inverse.h>
 #include <patchfem/lac/multigrid/gathered_matrix.h>
@@ -9,6 +10,7 @@
 #include <patchfem/lac/multigrid/patch_smoother.h>
 #include <patchfem/lac/multigrid/rounded_level.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -58,6 +60,7 @@ namespace PatchFEM
       unsigned int                           index = 0;
       std::shared_ptr<const LinearEmbedding> embedding; ///< in place of the two that follow
       AggregateLists                         aggregates;
+      AggregateFit                           fit; ///< of the finest level that has any
       TentativeProlongator                   tentative;
       std::vector<Array<double>>             settled; ///< null vectors that are held on the next level
       bool                                   is_inverted = false, has_coarse = false;
@@ -138,6 +141,12 @@ namespace PatchFEM
      * this, relatively, and that of its coarse images with it. 0 if the last level is not inverted, or no rule asks for it.
      */
     double condition() const { return condition_estimate; }
+
+    /** Whether the aggregates of the finest level that has any fit the values of the last update(). */
+    bool aggregates_fit() const
+    {
+      return std::all_of(levels.begin(), levels.end(), [](const auto &level) { return level->fit.fits(); });
+    }
 
     /**
      * To measure with: @p function is called after each phase of a level, which is `gathering`, `aggregates`, `smoother`,

@@ -64,9 +64,23 @@ namespace PatchFEM
 
     /**
      * New values on the same pattern, bit by bit as initialize() with its choice of number types; levels that once did not
-     * fit fp32 stay in fp64, and no deflection is tried.
+     * fit fp32 stay in fp64, and no deflection is tried. Aggregates are kept whatever these values are, and with them the
+     * kind of smoother: aggregates_fit() tells whether initialize() would find better ones.
      */
     void update(const MatrixBase<Number> &matrix);
+
+    /**
+     * Whether the aggregates fit the values of the last update() about as well as those of initialize(), see AggregateFit.
+     * If they do not, as after damage or a change of phase, iterations still converge, but may take several times as many
+     * steps as after initialize(), which needs the near-null space, of which no copy is kept:
+     * @code
+     *   amg.update(A);
+     *   if (!amg.aggregates_fit())
+     *     amg.initialize(A, near_null_space);
+     * @endcode
+     * All ranks get one answer.
+     */
+    bool aggregates_fit() const { return fit; }
 
     void         vmult(Vector<Number> &dst, const Vector<Number> &src) const override;
     unsigned int look_interval() const override { return 1; }
@@ -120,6 +134,7 @@ namespace PatchFEM
     const AMGHierarchy<float> &single_hierarchy() const { return single_levels; }
 
   private:
+    bool                        fit = true; ///< see aggregates_fit()
     std::string                 reason;
     double                      single_limit = 0., finest_limit = 0.;
     SlicedEllpackMatrix<Number> blocked; ///< of a CSRMatrix
