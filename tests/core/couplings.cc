@@ -7,6 +7,7 @@
 #include "lac/multigrid/multigrid_tools.h"
 #include "message_of.h"
 #include "multigrid_cases.h"
+#include "spring_matrix.h"
 
 #include <numeric>
 
@@ -18,6 +19,8 @@
 using namespace PatchFEM;
 using cases::Dense;
 using cases::Lists;
+using cases::spring_matrix;
+using cases::Springs;
 
 /** Strength of connection by couplings: the graph, its aggregates, and the steps of multigrid that follow it. */
 class CouplingsTest : public BackendTest
@@ -26,35 +29,7 @@ PATCHFEM_INSTANTIATE_BACKENDS(CouplingsTest);
 
 namespace
 {
-  using Springs = std::map<std::pair<int, int>, double>; ///< of nodes i < j
-  using Graph   = std::pair<Lists, std::vector<int>>;    ///< with weights of edges
-
-  /** Of nodes that springs join, each with @p n_c unknowns that are alike and held by @p ground. */
-  template <typename Number = double>
-  SlicedEllpackMatrix<Number>
-  spring_matrix(const Backend &backend, const int n, const int n_c, const Springs &springs, const double ground = 1e-8)
-  {
-    std::vector<std::map<int, double>> rows(n);
-    for (int i = 0; i < n; ++i)
-      rows[i][i] = ground;
-    for (const auto &[pair, k] : springs)
-      for (const auto &[i, j] : {pair, std::make_pair(pair.second, pair.first)})
-      {
-        rows[i][i] += k;
-        rows[i][j] -= k;
-      }
-    HostCSR<Number> A{n * n_c, n * n_c, {0}, {}, {}};
-    for (const std::map<int, double> &row : rows)
-      for (int a = 0; a < n_c; ++a)
-      {
-        std::vector<std::pair<int, Number>> entries;
-        for (const auto &[j, value] : row)
-          for (int b = 0; b < n_c; ++b)
-            entries.emplace_back(j * n_c + b, static_cast<Number>(a == b ? value : 0.));
-        A.append_row(entries);
-      }
-    return SlicedEllpackMatrix<Number>(backend, A, n_c);
-  }
+  using Graph = std::pair<Lists, std::vector<int>>; ///< with weights of edges
 
   /** Between neighbours i < j of a grid. */
   template <typename Stiffness>

@@ -264,6 +264,35 @@ TEST_P(LinearEmbeddingTest, CoarseMatrixIsThatOfDegreeOne)
   EXPECT_LT(worst, 1e-12);
 }
 
+/** Aggregates are those of the level of degree 1, and so are the values that they have to fit. */
+TEST_P(LinearEmbeddingTest, AggregatesFitTheLevelOfDegreeOne)
+{
+  dealii::Triangulation<2> triangulation;
+  dealii::GridGenerator::subdivided_hyper_rectangle(triangulation, {40, 20}, dealii::Point<2>(),
+                                                    dealii::Point<2>(2., 1.), true);
+  const Problem<2>            problem(triangulation, {2}, 1);
+  const FESpace<2>            space = problem.space(backend());
+  Assembler<Laplace<2>>       assembler(space);
+  SlicedEllpackMatrix<double> A;
+  space.initialize_matrix(A);
+  const auto assemble = [&](const double even, const double odd) {
+    assembler.set_coefficients(CoefficientField::by_cell(space, [&](const auto &cell) {
+      return std::vector<double>{cell->active_cell_index() / 40 % 2 == 0 ? even : odd};
+    }));
+    assembler.assemble_matrix(A);
+  };
+  PreconditionAMG<double> amg;
+  assemble(1., 1.);
+  amg.initialize(A, space.constants());
+  ASSERT_EQ(amg.statistics()[0].embedded_degree, 2);
+  for (const auto &[even, odd] : {std::make_pair(1e6, 1e6), {1e6, 1.}, {1., 3.}, {1., 1e6}})
+  {
+    assemble(even, odd);
+    amg.update(A);
+    EXPECT_EQ(amg.aggregates_fit(), even + odd < 10. || even == odd) << even << ", " << odd;
+  }
+}
+
 /** A strip of cells 10 : 1 keeps all its nodes beside cells that keep their vertices; linear functions stay what they are. */
 TEST_P(LinearEmbeddingTest, StretchedCellsKeepTheirNodes)
 {

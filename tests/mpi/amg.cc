@@ -186,6 +186,7 @@ namespace
         // Values that no power of two makes of the others, so that all bits change.
         ours.assemble(3.);
         amg.update(ours.matrix);
+        EXPECT_TRUE(amg.aggregates_fit()) << what;
         PreconditionAMG<double> fresh;
         fresh.initialize(ours.matrix, ours.modes(), data, motions);
         EXPECT_EQ(solve(ours, amg, motions).x, solve(ours, fresh, motions).x) << what << ": update() gives other bits";
@@ -238,6 +239,31 @@ namespace
                          stiff);
     stiff.longer = 2.2; // pieces of fibres that borders cut along themselves are aggregates apart: 27 steps for 12
     check<Laplace<3>>(with_stiff(synthetic::cube_of_hexahedra(16, 1), 16, {0, 1}), "Laplace, stiff fibres", stiff);
+  }
+
+  /** Members of groups that share a device know it, too. */
+  TEST(MultigridOfRanks, TellsWhereAggregatesNoLongerFit)
+  {
+    ElementTables tables = with_stiff(synthetic::cube_of_hexahedra(16, 1), 16, {0, 1, 2});
+    hold(tables);
+    const auto          communicator = rank_tables::world();
+    const ElementTables own =
+        rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
+    for (const Backend &backend : rank_tables::backends())
+    {
+      System<Laplace<3>>      ours(backend, own);
+      PreconditionAMG<double> amg;
+      amg.initialize(ours.matrix, ours.modes(), Case::more_levels());
+      for (const double contrast : {1e6, 1., 10., 1e3})
+      {
+        ours.contrast = contrast;
+        ours.assemble(1.);
+        amg.update(ours.matrix);
+        EXPECT_EQ(amg.aggregates_fit(), contrast <= 10.) << contrast;
+      }
+      amg.initialize(ours.matrix, ours.modes(), Case::more_levels());
+      EXPECT_TRUE(amg.aggregates_fit());
+    }
   }
 
   /** Beside the cube, which nothing holds, is a cell that is a node by itself on the second level, of one rank. */
