@@ -29,7 +29,7 @@ from application_runner import ROOT, TOLERANCE, Results, fail, positive
 SIZES = ("small", "middle", "large")
 WEIGHTS = {"small": 1, "middle": 2, "large": 4}  # of the time
 PARTS = ("set-up", "solution", "set-up again")
-OF_SIZE = {"small aggregates", "Rayleigh bound", "precision by condition", "W-cycle by condition", "partial W-cycle",
+OF_SIZE = {"small aggregates", "Rayleigh bound", "precision by condition", "partial W-cycle",
            "quantised matrix", "coarse size by work"}
 BEAM, CUBE = robustness.BEAM, robustness.CUBE
 YOUNG, POISSON = "Material/Young's modulus", "Material/Poisson's ratio"

@@ -136,10 +136,10 @@ namespace PatchFEM
                       Patterns::Integer(1, 20));
     prm.add_parameter("Stretched range", amg.stretched_range,
                       "Smoothing range of chebyshev, at least, on levels with stretched cells.", Patterns::Double(1.));
-    prm.declare_entry("Cycle", "auto", Patterns::Selection("auto|v|w"),
-                      "How often the next level is visited per visit of a level, once (v) or twice (w); auto: w where "
-                      "a body is so slender, or its materials so different, that coarse problems are hard themselves, "
-                      "and where it is thin, once, or twice on levels that take little.");
+    prm.declare_entry(
+        "Cycle", "auto", Patterns::Selection("auto|v|w"),
+        "How often the next level is visited per visit of a level, once (v) or twice (w); auto: once, and "
+        "of thin bodies twice on levels that take little.");
     prm.add_parameter(
         "Coarse size", amg.coarse_size,
         "A level of at most so many unknowns is the last one; it is solved by its dense inverse, which takes n^3 "

@@ -471,48 +471,36 @@ TEST_P(AMGPrecisionTest, NumbersOutOfTheRangeOfFP32)
   }
 }
 
-TEST_P(AMGPrecisionTest, AutomaticCyclesAreWWhereItIsHard)
+TEST_P(AMGPrecisionTest, CyclesVisitLevelsAsOftenAsTheyAreToldTo)
 {
-  for (const bool is_hard : {false, true})
-    for (const bool single_precision : {false, true})
+  for (const bool single_precision : {false, true})
+  {
+    const Beam                        beam(150, 0.1);
+    const SlicedEllpackMatrix<double> matrix(backend(), beam.matrix, 3);
+    const std::vector<double>         v = cases::random_values(matrix.n_rows(), 6);
+    std::vector<double>               result[3];
+    int                               visits[3] = {};
+    for (const AMGCycle cycle : {AMGCycle::automatic, AMGCycle::v, AMGCycle::w})
     {
-      const Beam                        beam(150, is_hard ? 0. : 0.1);
-      const SlicedEllpackMatrix<double> matrix(backend(), beam.matrix, 3);
-      const std::vector<double>         v = cases::random_values(matrix.n_rows(), 6);
-      std::vector<double>               result[3];
-      int                               visits[3] = {};
-      for (const AMGCycle cycle : {AMGCycle::automatic, AMGCycle::v, AMGCycle::w})
-      {
-        const int i             = static_cast<int>(cycle);
-        Data      data          = small_levels();
-        data.cycle              = cycle;
-        data.w_limit            = 1e7; // between the two
-        data.single_precision   = single_precision;
-        data.second_visit_share = 0.;
-        PreconditionAMG<double> amg;
-        amg.initialize(matrix, modes_of(backend(), beam), data);
-        ASSERT_GE(amg.n_levels(), 3u);
-        EXPECT_EQ(amg.condition() > data.w_limit, is_hard);
-        amg.monitor([&](const unsigned int level, const std::string &phase) {
-          visits[i] += level == 1 && phase == "pre-smoothing";
-        });
-        result[i] = apply(backend(), amg, v);
-        if (cycle == AMGCycle::automatic)
-        {
-          // A limit above it, or below.
-          data.w_limit = is_hard ? 10. * amg.condition() : 0.1 * amg.condition();
-          PreconditionAMG<double> other;
-          other.initialize(matrix, modes_of(backend(), beam), data);
-          EXPECT_NE(apply(backend(), other, v), result[i]);
-        }
-      }
-      const auto at = [](const AMGCycle cycle) { return static_cast<int>(cycle); };
-      EXPECT_EQ(visits[at(AMGCycle::v)], 1);
-      EXPECT_EQ(visits[at(AMGCycle::w)], 2);
-      EXPECT_EQ(visits[at(AMGCycle::automatic)], is_hard ? 2 : 1);
-      EXPECT_NE(result[at(AMGCycle::v)], result[at(AMGCycle::w)]);
-      EXPECT_EQ(result[at(AMGCycle::automatic)], result[at(is_hard ? AMGCycle::w : AMGCycle::v)]);
+      const int i             = static_cast<int>(cycle);
+      Data      data          = small_levels();
+      data.cycle              = cycle;
+      data.single_precision   = single_precision;
+      data.second_visit_share = 0.;
+      PreconditionAMG<double> amg;
+      amg.initialize(matrix, modes_of(backend(), beam), data);
+      ASSERT_GE(amg.n_levels(), 3u);
+      amg.monitor([&](const unsigned int level, const std::string &phase) {
+        visits[i] += level == 1 && phase == "pre-smoothing";
+      });
+      result[i] = apply(backend(), amg, v);
     }
+    const auto at = [](const AMGCycle cycle) { return static_cast<int>(cycle); };
+    EXPECT_EQ(visits[at(AMGCycle::v)], 1);
+    EXPECT_EQ(visits[at(AMGCycle::w)], 2);
+    EXPECT_NE(result[at(AMGCycle::v)], result[at(AMGCycle::w)]);
+    EXPECT_EQ(result[at(AMGCycle::automatic)], result[at(AMGCycle::v)]) << "no share for second visits";
+  }
 }
 
 TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
@@ -524,7 +512,6 @@ TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
     PreconditionAMG<double> amg;
     amg.initialize(matrix, modes_of(backend(), beam), data);
     EXPECT_GT(amg.condition(), 1e7);
-    EXPECT_LT(amg.condition(), data.w_limit);
     const std::vector<AMGLevelStatistics> levels = amg.statistics();
     EXPECT_EQ(levels[0].relative_cost, 1.);
     std::vector<int> result(levels.size());
@@ -540,7 +527,6 @@ TEST_P(AMGPrecisionTest, ThinBodiesVisitLevelsTwiceThatCostLittle)
     return result;
   };
   Data data               = small_levels();
-  data.w_limit            = 1e100;
   data.second_visit_share = 0.;
   std::vector<double> entries;
   const auto          once = visits(data, entries);

@@ -431,8 +431,7 @@ namespace PatchFEM
   template <typename Number>
   void AMGHierarchy<Number>::choose_cycle()
   {
-    const bool counts = parameters.has(AMGRule::precision_by_condition) || parameters.has(AMGRule::w_by_condition) ||
-                        parameters.has(AMGRule::partial_w);
+    const bool counts  = parameters.has(AMGRule::precision_by_condition) || parameters.has(AMGRule::partial_w);
     condition_estimate = counts ? estimate_condition() : 0.;
     report(n_levels() - 1, "condition");
     if (condition_estimate > highest_condition)
@@ -498,8 +497,7 @@ namespace PatchFEM
     const bool automatic = parameters.cycle == AMGCycle::automatic,
                is_thin   = condition() > parameters.thin_limit * std::cbrt(n_nodes * n_nodes) &&
                          parameters.has(AMGRule::partial_w),
-               is_w = parameters.cycle == AMGCycle::w ||
-                      (automatic && condition() > parameters.w_limit && parameters.has(AMGRule::w_by_condition));
+               is_w = parameters.cycle == AMGCycle::w;
     double left = automatic && is_thin ? parameters.second_visit_share * below : 0., visits = 1.;
     twice.assign(entries.size(), false);
     for (std::size_t level = 1; level + 1 < entries.size(); ++level)

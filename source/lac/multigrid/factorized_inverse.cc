@@ -59,8 +59,10 @@ namespace PatchFEM
   FactorizedInverseSmoother<Number>::FactorizedInverseSmoother(const int                   n_steps,
                                                                const double                eigenvalue_ratio,
                                                                const int                   eigenvalue_steps,
-                                                               const FactorizedInverseRows rows)
-      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows)
+                                                               const FactorizedInverseRows rows,
+                                                               const bool                  second_start)
+      : SteppedSmoother<Number>(n_steps, eigenvalue_ratio), eigenvalue_steps(eigenvalue_steps), rows(rows),
+        second_start(second_start)
   {}
 
   template <typename Number>
@@ -85,7 +87,7 @@ namespace PatchFEM
       d.reinit(A.backend(), A.n_rows(), true);
       z.reinit(A.backend(), A.n_rows(), true);
     });
-    lambda.compute(A, inverse, eigenvalue_steps);
+    lambda.compute(A, inverse, eigenvalue_steps, second_start);
     choose(A.backend(), [&](auto where) {
       multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
     });

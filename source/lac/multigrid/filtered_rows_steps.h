@@ -15,8 +15,7 @@ namespace PatchFEM::multigrid
   namespace
   {
     /// A mode whose part that others do not have is shorter than this, squared, over all blocks of a row depends on them.
-    template <typename Number>
-    constexpr double least_pivot = std::is_same<Number, double>::value ? 1e-10 : 1e-6;
+    constexpr double least_pivot = 1e-6;
 
     /** A row of project_rows(), by a team (see team.h). */
     template <typename Number>
@@ -150,7 +149,7 @@ namespace PatchFEM::multigrid
               double              sum = L_m[c] * scratch.scale[m] * scratch.scale[c];
               for (int l = 0; l < c; ++l)
                 sum -= L_m[l] * L_c[l];
-              L_m[c] = c < m ? sum * L_c[c] : sum > least_pivot<Number> ? 1. / std::sqrt(sum) : 0.;
+              L_m[c] = c < m ? sum * L_c[c] : sum > least_pivot ? 1. / std::sqrt(sum) : 0.;
             }
           }
         }
@@ -190,8 +189,9 @@ namespace PatchFEM::multigrid
                     const int                             n_m,
                     Array<Number>                        &values)
   {
-    const int     size = A.block_rows() * n_m;
-    Array<Number> modes(A.backend(), std::size_t(A.n_columns() / A.block_rows()) * size); // B = Q R
+    const int     size    = A.block_rows() * n_m;
+    const int     n_nodes = A.partitioner() != nullptr ? A.partitioner()->n_local() : A.n_rows() / A.block_rows();
+    Array<Number> modes(A.backend(), std::size_t(n_nodes) * size); // B = Q R
     for_all(A.backend(), modes.size(),
             [=, R = coarse_modes.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t e) {
               const int J = Q.aggregate_of_node[e / size], m = static_cast<int>(e % n_m);
@@ -202,7 +202,7 @@ namespace PatchFEM::multigrid
             });
     launch(A.backend(), [&](const Here where) {
       kernels::team_for(
-          where, P.n_rows,
+          where, A.n_rows() / A.block_rows(),
           ProjectRowBody<Number>{A.view(), Q, P.view(), values.data(), coarse_modes.data(), modes.data(), n_m});
     });
   }

@@ -80,6 +80,8 @@ namespace PatchFEM
                                        const int                          degree,
                                        const bool                         new_values)
   {
+    const bool two_starts =
+        aggregates.by_couplings() && aggregates.has_short_edges() && parameters.has(AMGRule::second_lanczos);
     const auto find = [&] {
       diagonal.initialize(A);
       if (smoother == nullptr && aggregates.by_couplings() && parameters.smoother == AMGSmoother::chebyshev &&
@@ -105,16 +107,16 @@ namespace PatchFEM
             A.initialize_vector(products.room, true);
           });
           bytes->compute();
-          return lambda.compute(products, diagonal, parameters.eigenvalue_steps);
+          return lambda.compute(products, diagonal, parameters.eigenvalue_steps, two_starts);
         }
-      lambda.compute(A, diagonal, parameters.eigenvalue_steps);
+      lambda.compute(A, diagonal, parameters.eigenvalue_steps, two_starts);
     };
     if (new_values)
       find();
     if (smoother == nullptr && soft_nodes)
       smoother = std::make_unique<FactorizedInverseSmoother<Number>>(
           parameters.sweeps_on(below_finest, stretched, degree), parameters.range_on(stretched, degree),
-          parameters.eigenvalue_steps, FactorizedInverseRows::couplings);
+          parameters.eigenvalue_steps, FactorizedInverseRows::couplings, two_starts);
     if (smoother == nullptr)
       smoother = make_smoother<Number>(parameters, aggregates, below_finest, stretched, degree, bytes);
   }

@@ -81,7 +81,7 @@ namespace PatchFEM::multigrid
    * that a row has blocks of, one above the other, and X what the other blocks would make of the modes, P_i += X (C^T C)^- C^T, the
    * least change of P_i that does; modes that C has not do not count. Each row is read once, and blocks of A to nodes of aggregates
    * that are left out once more.
-   * @param P Rows have their node's own aggregate, or no block.
+   * @param P Rows have their node's own aggregate, or no block; those of ghosts, behind, are left.
    * @param coarse_modes R, upper triangles, [aggregate][mode][mode].
    * @param values Of P, in scalar rows (see kernels/coarsening.h).
    */

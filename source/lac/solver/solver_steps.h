@@ -110,6 +110,7 @@ namespace PatchFEM::solver
                const Operator<Number>         &A,
                const PreconditionBase<Number> &D_inverse,
                const int                       n_steps,
+               const bool                      jumps,
                kernels::LanczosScalars        *scalars)
   {
     const Backend     &place = A.backend();
@@ -135,46 +136,59 @@ namespace PatchFEM::solver
       });
     };
 
-    // Of random numbers s the inner product r . D^-1 r sees hardly those where D is large, and few steps miss an eigenvalue of stiff
-    // material. Of D^(1/2) s it sees all alike: D is s / D^-1 s, of blocks up to factors about 1.
-    launch(place, [&](const Here where) { kernels::set_scattered(where, n, r.data(), r.first_index()); });
-    D_inverse.vmult(z, r);
-    for_all(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      constexpr double most = std::numeric_limits<Number>::max();
-      const double     s = static_cast<double>(r[i]), D = s / static_cast<double>(z[i]);
-      const double     root = std::sqrt(D > 0. ? D : -D);
-      if (root > 0. && root <= most)
-        r[i] = static_cast<Number>(root * s);
-    });
-    const auto advance = [&](const int step) {
-      A.vmult(q, z);
-      dot(z, q, partials.data(), product);
-      // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
-      for_all(place, std::max<std::int64_t>(n, 1), // a rank without rows has alpha, too
-              [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
-               q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const double alpha = scalars->product;
-                if (i == 0)
-                  scalars->alpha[step] = alpha;
-                if (i >= n)
-                  return;
-                double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
-                if (before != nullptr)
-                  value -= scalars->beta[step] * static_cast<double>(before[i]);
-                q[i] = static_cast<Number>(value);
-              });
-      r_previous.swap(r);
-      r.swap(q);
-      to_unit_length(step + 1);
-    };
-    const auto others = [&] {
-      for (int step = 1; step < n_steps; ++step)
-        advance(step);
-    };
-    to_unit_length(0);
-    advance(0); // with what exchanges and products make when they are first used
-    r.partitioner() != nullptr ? r.partitioner()->communicator().look_once(others) : others();
-    for_all(place, 1, [=] PATCHFEM_DEVICE(std::int64_t) { scalars->find_largest(n_steps); });
+    Array<double> found(place, 1);
+    for (int balanced = jumps ? 1 : 0; balanced >= 0; --balanced)
+    {
+      // Of random numbers s the inner product r . D^-1 r sees hardly those where D is large, and few steps miss an
+      // eigenvalue of stiff material. Of D^(1/2) s it sees all alike: D is s / D^-1 s, of blocks up to factors about 1.
+      launch(place, [&](const Here where) { kernels::set_scattered(where, n, r.data(), r.first_index()); });
+      if (balanced != 0)
+      {
+        constexpr double most = std::numeric_limits<Number>::max();
+        D_inverse.vmult(z, r);
+        for_all(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+          const double s = static_cast<double>(r[i]), D = s / static_cast<double>(z[i]);
+          const double root = std::sqrt(D > 0. ? D : -D);
+          if (root > 0. && root <= most)
+            r[i] = static_cast<Number>(root * s);
+        });
+      }
+      const auto advance = [&](const int step) {
+        A.vmult(q, z);
+        dot(z, q, partials.data(), product);
+        // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
+        for_all(place, std::max<std::int64_t>(n, 1), // a rank without rows has alpha, too
+                [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
+                 q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                  const double alpha = scalars->product;
+                  if (i == 0)
+                    scalars->alpha[step] = alpha;
+                  if (i >= n)
+                    return;
+                  double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
+                  if (before != nullptr)
+                    value -= scalars->beta[step] * static_cast<double>(before[i]);
+                  q[i] = static_cast<Number>(value);
+                });
+        r_previous.swap(r);
+        r.swap(q);
+        to_unit_length(step + 1);
+      };
+      const auto others = [&] {
+        for (int step = 1; step < n_steps; ++step)
+          advance(step);
+      };
+      to_unit_length(0);
+      advance(0); // with what exchanges and products make when they are first used
+      r.partitioner() != nullptr ? r.partitioner()->communicator().look_once(others) : others();
+      for_all(place, 1, [=, found = found.data()] PATCHFEM_DEVICE(std::int64_t) {
+        scalars->find_largest(n_steps);
+        if (balanced != 0)
+          *found = scalars->largest;
+        else if (jumps && *found > scalars->largest)
+          scalars->largest = *found;
+      });
+    }
   }
 
 #define INSTANTIATE(Number)                                                                          \
@@ -182,7 +196,7 @@ namespace PatchFEM::solver
                                              const Vector<Number> &, double &);                      \
   template void divide(Here, const Vector<Number> &, const Vector<Number> &, Vector<Number> &);      \
   template void remove_component(Here, const Vector<Number> &, Array<double> &, Vector<Number> &);   \
-  template void lanczos(Here, const Operator<Number> &, const PreconditionBase<Number> &, int,       \
+  template void lanczos(Here, const Operator<Number> &, const PreconditionBase<Number> &, int, bool, \
                         kernels::LanczosScalars *);
 
   INSTANTIATE(float)

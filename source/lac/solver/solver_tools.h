@@ -31,6 +31,7 @@ namespace PatchFEM::solver
                const Operator<Number>         &A,
                const PreconditionBase<Number> &D_inverse,
                int                             n_steps,
+               bool                            jumps,
                kernels::LanczosScalars        *scalars);
 
   /** x = x - (v.x) v; @p sums has reduction::max_parts + 1 entries. */

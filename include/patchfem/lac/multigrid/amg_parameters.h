@@ -26,7 +26,7 @@ namespace PatchFEM
 
   enum class AMGCycle
   {
-    automatic, ///< w, or v with second visits of some levels: see AMGParameters::w_limit and thin_limit
+    automatic, ///< v with second visits of some levels: see AMGParameters::thin_limit
     v,
     w
   };
@@ -45,11 +45,11 @@ namespace PatchFEM
     factorised_inverse,
     rayleigh_bound,
     precision_by_condition,
-    w_by_condition,
     partial_w,
     adapted_smoothing,
     quantised_matrix,
     mode_preserving_dropping,
+    second_lanczos,
     coarse_size_by_work,
     p_coarsening,
     decoupled_kernel,
@@ -97,10 +97,6 @@ namespace PatchFEM
     /// do.
     PatchStorage patch_storage = PatchStorage::automatic;
     AMGCycle     cycle         = AMGCycle::automatic;
-    /// Bodies as slender as this bend so softly that coarse problems are hard themselves: cells of 50 : 1 with 1.56 M
-    /// unknowns take 39 steps with w and 87 with v. Others gain no more steps than a second visit costs (thin plates 38
-    /// for 50, 10 : 1 17 for 23), and devices wait for small levels.
-    double w_limit = 1e13;
     /// Where AMGHierarchy::condition() is above this times n^(2/3), n the nodes of the finest level, coarse levels are
     /// visited twice as long as that takes no more than such a share of a V-cycle, the finer ones first. Of bodies of one
     /// shape that ratio hardly depends on the mesh: it is 1.5e3 for beams of 10 : 1 and 5e4 for 25 : 1, which V-cycles

@@ -62,7 +62,8 @@ namespace PatchFEM
     FactorizedInverseSmoother(int                   n_steps,
                               double                eigenvalue_ratio,
                               int                   eigenvalue_steps,
-                              FactorizedInverseRows rows = FactorizedInverseRows::neighbours);
+                              FactorizedInverseRows rows         = FactorizedInverseRows::neighbours,
+                              bool                  second_start = false);
 
     void        initialize(const SlicedEllpackMatrix<Number>     &A,
                            const PreconditionBlockJacobi<Number> &D_inverse,
@@ -82,6 +83,7 @@ namespace PatchFEM
 
     int                       eigenvalue_steps;
     FactorizedInverseRows     rows;
+    bool                      second_start; ///< of Lanczos' iteration, see LargestEigenvalue
     FactorizedInverse<Number> inverse;
     LargestEigenvalue<Number> lambda;
     Array<double>             coefficients; ///< [step][2]

@@ -8,15 +8,18 @@ namespace PatchFEM
 {
   /**
    * Upper bound of the spectrum of D^-1 A, D block diagonal, from some steps of Lanczos' iteration in the inner product
-   * of D, that is on D^-1/2 A D^-1/2, with a fixed start vector, as large in stiff as in soft material (see LanczosScalars::find_largest()). The result stays
+   * of D, that is on D^-1/2 A D^-1/2, with a fixed start vector (see LanczosScalars::find_largest()). The result stays
    * on the back end, where smoothers and prolongators read it.
    */
   template <typename Number>
   class LargestEigenvalue
   {
   public:
-    /** @p D_inverse must have a block_diagonal(). Each step costs one product with A. */
-    void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps);
+    /**
+     * @p D_inverse must have a block_diagonal(). Each step costs one product with A; with @p jumps of the coefficient the
+     * larger of two estimates counts, of which the second begins with as much in stiff as in soft material.
+     */
+    void compute(const Operator<Number> &A, const PreconditionBase<Number> &D_inverse, int n_steps, bool jumps = false);
 
     /** The bound of a matrix in another number type. */
     template <typename OtherNumber>
