@@ -9,7 +9,6 @@
 #include <deal.II/fe/fe_values.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 

@@ -5,7 +5,8 @@
 // if given, the observed orders of the last two cycles of global refinement must be at least those, and the largest
 // difference to the baseline at most that. Of the last cycle, max_H1=E bounds the error, max_dofs=N the number of
 // unknowns, degrees=1,2 says which degrees its cells have, and open_edges=N at how many edges they may jump; precision=NAME is that of every cycle, and so is solution_update=NAME. min_iterations=N,
-// max_iterations=N and, with the preconditioner amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
+// max_iterations=N or N/C, where a cycle of multigrid that takes more than N may cost C, see cost_of(), and, with the preconditioner
+// amg, min_levels=N hold for every cycle as well; null_space=N is the dimension of what was
 // projected away in each, and solver_error=E bounds the error of the known solution.
 // max_ratio=R bounds the nodes per aggregate of the finest level, least_aggregate=N is the size of the smallest, and
 // max_patch_bytes=N bounds its patches. factorisation_shift=S is what incomplete Cholesky added to the diagonal. max_L2=E, n_dofs=N, sorting_window=N and last_iterations=N, at most, are of the last cycle, and
@@ -35,6 +36,35 @@ namespace
       std::cerr << message << '\n';
       failed = true;
     }
+  }
+
+  /**
+   * Of set-up and solution by multigrid, in products with the finest matrix in double precision: 60 for each entry of the levels,
+   * about what products with prolongators take, and of each iteration one and the sweeps of its cycle.
+   */
+  double cost_of(const nlohmann::json &cycle)
+  {
+    double entries = 0.; // read by a cycle
+    for (const auto &level : cycle["amg"]["levels"])
+    {
+      const std::string smoother = level["smoother"];
+      const double n_rows = level["n_rows"], nnz = level["nnz"], sweeps = level["sweeps"], visits = level["visits"];
+      entries +=
+          visits * (level["precision"] == "single" ? 0.5 : 1.) *
+          (smoother == "dense inverse" ? n_rows * n_rows
+                                       : 2. * sweeps * nnz * (smoother.find("factorised") < smoother.size() ? 2. : 1.));
+    }
+    return 60. * cycle["amg"]["operator_complexity"].get<double>() +
+           cycle["iterations"].get<double>() * (1. + entries / cycle["amg"]["levels"][0]["nnz"].get<double>());
+  }
+
+  /** @p bounds: the most iterations or, behind a slash, the most cost_of(): one of the two has to hold. */
+  void check_cost(const nlohmann::json &cycle, const std::string &bounds)
+  {
+    const std::size_t slash = bounds.find('/');
+    const bool        holds = cycle["iterations"] <= std::stol(bounds);
+    check(holds || (slash < bounds.size() && cost_of(cycle) <= std::stod(bounds.substr(slash + 1))),
+          cycle["iterations"].dump() + (slash < bounds.size() ? ", cost " + std::to_string(cost_of(cycle)) : ""));
   }
 
   void check_system(const nlohmann::json &system, const std::string &where)
@@ -200,7 +230,7 @@ namespace
         check(cycle["solution_update"] == value, seen(cycle["solution_update"]));
     else if (key == "max_iterations")
       for (const auto &cycle : cycles)
-        check(cycle["iterations"] <= std::stol(value), seen(cycle["iterations"]));
+        check_cost(cycle, value);
     else if (key == "min_iterations")
       for (const auto &cycle : cycles)
         check(cycle["iterations"] >= std::stol(value), seen(cycle["iterations"]));

@@ -60,6 +60,8 @@ TEST_P(AggregateFitTest, PartsByEye)
   EXPECT_EQ(check(path({1., .01, .01, 1.}), 5, {0, 0, 0, 0, 0}), Counts({1, 1, 6})) << "or on any of two";
   EXPECT_EQ(check(path({1., 1., .01, 1.}), 5, {0, 0, 0, 0, 1}), Counts({2, 0, 6})) << "a node by itself";
   EXPECT_EQ(check(path({1., .01, 1., 1.}), 5, {0, 0, 0, 0, -1}), Counts({1, 1, 5})) << "what is outside counts as well";
+  EXPECT_EQ(check(path({1., .01, 1., .01, 1.}), 6, {0, 0, 0, 0, 0, -1}), Counts({1, 1, 5}))
+      << "two pairs, beside a node by itself";
   Springs ring = path({1., .01, 1., 1.});
   ring[{0, 4}] = 1.;
   EXPECT_EQ(check(ring, 5, {0, 0, 0, 0, -1}), Counts({1, 0, 6})) << "joined over a node outside";
@@ -93,7 +95,7 @@ TEST_P(AggregateFitTest, SomeOfManyAreLookedAt)
   EXPECT_EQ(counts[2], 6 * 500 - 2 * counts[1]);
 }
 
-/** What is compared with, and how many are few. */
+/** Shares are compared with those of the begin, and a few are none. */
 TEST_P(AggregateFitTest, ChangesCount)
 {
   const auto chains = [&](const int n_apart, const double stiffness) {

@@ -266,7 +266,9 @@ namespace
       A                           = cases::expand<double>(nodes, n_c, n_c, 5);
       Q                           = cases::random_values(n * n_c * n_m, 6);
       D                           = cases::random_values(n * n_c * n_c, 7);
-      R                           = cases::random_values(n_aggregates * n_m * n_m, 4);
+      for (double &value : D) // so that no row changes much
+        value /= 100.;
+      R = cases::random_values(n_aggregates * n_m * n_m, 4);
       for (int i = 0; i < n; ++i)
         own.push_back(i % 12 == 5 ? -1 : i % n_aggregates);
       for (int e = 0; e < n * n_c * n_c; ++e)

@@ -88,8 +88,9 @@ namespace
 
 TEST_P(ShortProlongatorTest, ProjectionByEye)
 {
-  // One mode, Q = 1 and D = 2. Node 0 couples with all by 1, -1, 4 and has blocks of its own aggregate 0 and of 2, where A B of node 1
-  // is -1 * 4: row 0 gains 0.5 / 2 * 4 in proportion to the modes 2 and 1. Row 1 has all blocks, row 2 none, and the number behind stays.
+  // One mode, Q = 1 and D = 2. Node 0 couples with all by 1, -1, 4 and has blocks of its own aggregate 0 and of
+  // 2, where A B of node 1 is -1 * 4: row 0 gains 0.5 / 2 * 4 in proportion to the modes 2 and 1. Row 1 has all
+  // blocks, row 2 none; the number behind stays.
   HostCSR<double> A;
   A.n_rows = A.n_columns = 3;
   A.row_offsets          = {0, 3, 5, 6};
@@ -107,6 +108,15 @@ TEST_P(ShortProlongatorTest, ProjectionByEye)
   choose(backend(), [&](auto where) {
     const kernels::TentativeView<double> view{own.data(), Q.data(), {3, 1, 3, D.data()}, omega.data()};
     multigrid::project_rows(where, matrix, view, P, R, 1, values);
+  });
+  backend().synchronize();
+  EXPECT_EQ(values.to_vector(), (std::vector<double>{7. + 2. / 5., 8. + 1. / 5., 9., 10., 11.}));
+
+  // Aggregates 0 and 2 hardly have the mode: the row would change by 1 / (0.25^2 + 0.25^2)^(1/2) > 2.
+  const Array<double> small(backend(), {0.25, 4., 0.25});
+  choose(backend(), [&](auto where) {
+    const kernels::TentativeView<double> view{own.data(), Q.data(), {3, 1, 3, D.data()}, omega.data()};
+    multigrid::project_rows(where, matrix, view, P, small, 1, values);
   });
   backend().synchronize();
   EXPECT_EQ(values.to_vector(), (std::vector<double>{7. + 2. / 5., 8. + 1. / 5., 9., 10., 11.}));

@@ -162,6 +162,7 @@ namespace
         motions = ours.motions(options.free);
       for (const bool single : {true, false})
       {
+        SCOPED_TRACE(what + (single ? ", mixed" : ", double"));
         Data data             = options.data;
         data.single_precision = single;
         PreconditionAMG<double> amg_of_one, amg;
@@ -212,6 +213,7 @@ namespace
     // Aggregates of nodes that are nearly on a line hardly turn about it, and take over no such motion of others.
     for (const double noise : {1e-10, 1e-7, 1e-5})
     {
+      SCOPED_TRACE(noise);
       flat.noise = noise;
       check<Elasticity<3>>(synthetic::cube_of_hexahedra(8, 3), "elasticity, cells of 1 : 100, in files", flat);
     }

@@ -17,105 +17,104 @@ namespace PatchFEM::graph_tools
 
     /// Nodes of an aggregate are bits of a word. The few larger ones count as holding together.
     constexpr int most_nodes = 64;
-  } // namespace
 
-  /** What nodes depend on. */
-  template <typename Number>
-  struct Dependences
-  {
-    SlicedEllpackView<Number> A;
-
-    template <typename Use>
-    PATCHFEM_INLINE void operator()(const int i, const Use &use) const
+    /** Calls @p use with the nodes that node @p i depends on. */
+    template <typename Number>
+    struct Dependences
     {
-      const BlockRow<Number> row(A, i);
-      double                 largest = 0., least = 0.;
-      for (int k = 0; k < row.length; ++k)
-        if (row.column(k) != i)
-        {
-          const double trace = row.negative_trace(k, A.block_rows);
-          largest            = std::fmax(largest, trace);
-          least              = std::fmin(least, trace);
-        }
-      const double limit = least_dependence / no_tie * std::fmax(largest, weight_of(least, largest));
-      for (int k = 0; k < row.length && limit > 0.; ++k)
-        if (row.column(k) != i && weight_of(row.negative_trace(k, A.block_rows), largest) >= limit)
-          use(row.column(k));
-    }
-  };
+      SlicedEllpackView<Number> A;
 
-  /** The aggregates that are looked at, one of @p stride each. */
-  struct SampledAggregates
-  {
-    const int *offsets, *nodes, *of_node;
-    int        n_nodes, stride;
+      template <typename Use>
+      PATCHFEM_INLINE void operator()(const int i, const Use &use) const
+      {
+        const BlockRow<Number> row(A, i);
+        double                 largest = 0., least = 0.;
+        for (int k = 0; k < row.length; ++k)
+          if (row.column(k) != i)
+          {
+            const double trace = row.negative_trace(k, A.block_rows);
+            largest            = std::fmax(largest, trace);
+            least              = std::fmin(least, trace);
+          }
+        const double limit = least_dependence / no_tie * std::fmax(largest, weight_of(least, largest));
+        for (int k = 0; k < row.length && limit > 0.; ++k)
+          if (row.column(k) != i && weight_of(row.negative_trace(k, A.block_rows), largest) >= limit)
+            use(row.column(k));
+      }
+    };
 
-    PATCHFEM_INLINE int of(const std::int64_t sample) const
+    /** The aggregates that are looked at, one of @p stride each. */
+    struct SampledAggregates
     {
-      return static_cast<int>(sample * stride + static_cast<std::int64_t>(kernels::hash(sample) % stride));
-    }
+      const int *offsets, *nodes, *of_node;
+      int        n_nodes, stride;
 
-    /** Nodes of @p aggregate, none if they are too many. */
-    PATCHFEM_INLINE int size(const int aggregate) const
+      PATCHFEM_INLINE int of(const std::int64_t sample) const
+      {
+        return static_cast<int>(sample * stride + static_cast<std::int64_t>(kernels::hash(sample) % stride));
+      }
+
+      /** Nodes of @p aggregate, none if they are too many. */
+      PATCHFEM_INLINE int size(const int aggregate) const
+      {
+        const int n = offsets[aggregate + 1] - offsets[aggregate];
+        return n <= most_nodes ? n : 0;
+      }
+
+      /** The bit of @p node, 0 if it is in another aggregate. */
+      PATCHFEM_INLINE std::uint64_t bit(const int aggregate, const int node) const
+      {
+        if (node >= n_nodes || of_node[node] != aggregate)
+          return 0;
+        const int *const first = nodes + offsets[aggregate];
+        return std::uint64_t(1) << (kernels::lower_bound(first, nodes + offsets[aggregate + 1], node) - first);
+      }
+    };
+
+    /** Nodes of an aggregate that all lead to each other and to no others, and those that do not lead to these. */
+    struct AggregateParts
     {
-      const int n = offsets[aggregate + 1] - offsets[aggregate];
-      return n <= most_nodes ? n : 0;
-    }
+      std::uint64_t core, apart;
+    };
 
-    /** The bit of @p node, 0 if it is in another aggregate. */
-    PATCHFEM_INLINE std::uint64_t bit(const int aggregate, const int node) const
-    {
-      if (node >= n_nodes || of_node[node] != aggregate)
-        return 0;
-      const int *const first = nodes + offsets[aggregate];
-      return std::uint64_t(1) << (kernels::lower_bound(first, nodes + offsets[aggregate + 1], node) - first);
-    }
-  };
-
-  /** Nodes of an aggregate that all lead to each other and to no others, and those that do not lead to these. */
-  struct AggregateParts
-  {
-    std::uint64_t core, apart;
-  };
-
-  namespace
-  {
-    /** The nodes from which @p dependences, [node], of @p n nodes lead to any of @p nodes, with these. */
-    PATCHFEM_INLINE std::uint64_t leading_to(std::uint64_t nodes, const std::uint64_t *dependences, const int n)
+    /** The nodes @p among all from which @p dependences, [node], lead to any of @p nodes, with these. */
+    PATCHFEM_INLINE std::uint64_t
+                    leading_to(std::uint64_t nodes, const std::uint64_t *dependences, const std::uint64_t among)
     {
       for (std::uint64_t before = 0; before != nodes;)
       {
         before = nodes;
-        for (int p = 0; p < n; ++p)
-          nodes |= (dependences[p] & nodes) != 0 ? std::uint64_t(1) << p : 0;
+        for (int p = 0; p < most_nodes && among >> p != 0; ++p)
+          nodes |= (dependences[p] & nodes) != 0 ? std::uint64_t(1) << p & among : 0;
       }
       return nodes;
     }
 
     /** The nodes to which @p nodes lead, with these. */
-    PATCHFEM_INLINE std::uint64_t led_to_by(std::uint64_t nodes, const std::uint64_t *dependences, const int n)
+    PATCHFEM_INLINE std::uint64_t
+                    led_to_by(std::uint64_t nodes, const std::uint64_t *dependences, const std::uint64_t among)
     {
       for (std::uint64_t before = 0; before != nodes;)
       {
         before = nodes;
-        for (int p = 0; p < n; ++p)
-          nodes |= (nodes >> p & 1) != 0 ? dependences[p] : 0;
+        for (int p = 0; p < most_nodes && among >> p != 0; ++p)
+          nodes |= (nodes >> p & 1) != 0 ? dependences[p] & among : 0;
       }
       return nodes;
     }
 
-    PATCHFEM_INLINE AggregateParts parts_of(const std::uint64_t *dependences, const int n)
+    PATCHFEM_INLINE AggregateParts parts_of(const std::uint64_t *dependences, const std::uint64_t among)
     {
       // Of nodes that lead to none of these before them the last is led to by all others, if there is such a node.
       std::uint64_t seen = 0, last = 0, leading = 0;
-      for (int p = 0; p < n; ++p)
-        if (const std::uint64_t node = std::uint64_t(1) << p; (seen & node) == 0)
+      for (int p = 0; p < most_nodes && among >> p != 0; ++p)
+        if (const std::uint64_t node = std::uint64_t(1) << p; (among & ~seen & node) != 0)
         {
           last    = node;
-          leading = leading_to(node, dependences, n);
+          leading = leading_to(node, dependences, among);
           seen |= leading;
         }
-      return {led_to_by(last, dependences, n), seen & ~leading};
+      return {led_to_by(last, dependences, among), seen & ~leading};
     }
 
     /** Whether there is at most one node. */
@@ -156,10 +155,13 @@ namespace PatchFEM::graph_tools
     for_all(place, n,
             [=, inside = inside.data(), parts = parts.data(),
              joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t s) {
-              const int            size = sampled.size(sampled.of(s));
-              const AggregateParts of   = parts_of(inside + s * most_nodes, size);
-              parts[s]                  = of;
-              joined[s]                 = is_lone(of.apart) || is_lone(~of.apart << (most_nodes - size));
+              const std::uint64_t *const of_nodes = inside + s * most_nodes;
+              const int                  size     = sampled.size(sampled.of(s));
+              const std::uint64_t        all      = size > 0 ? ~std::uint64_t(0) >> (most_nodes - size) : 0;
+              const AggregateParts       of       = parts_of(of_nodes, all);
+              const std::uint64_t        others   = all & ~of.apart;
+              parts[s]                            = of;
+              joined[s] = is_lone(of.apart) || (is_lone(others) && parts_of(of_nodes, all & ~others).apart == 0);
             });
     for_all(place, n * most_nodes,
             [=, parts = parts.data(), joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t i) {

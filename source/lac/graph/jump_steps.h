@@ -162,9 +162,9 @@ namespace PatchFEM::graph_tools
           if (row.exceeds(k, limit) || !is_edge(j))
             continue;
           const double other = at.squared_distance(i, j);
-          if (!round && !(other < 1.1 * d && d < 1.1 * other))
+          if (!round && d != std::exp2(std::round(8. * std::log2(other)) / 8.)) // edges about as long are alike
           {
-            d          = other;
+            d          = std::exp2(std::round(8. * std::log2(other)) / 8.);
             limit_of_d = least_coupling * largest_alike(row, i, d);
           }
           n_tied += row.exceeds(k, round ? limit : limit_of_d) || joined(row, Row(A, j), round ? limit : limit_of_d);

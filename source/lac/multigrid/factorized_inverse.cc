@@ -9,8 +9,7 @@ namespace PatchFEM
   {
     namespace
     {
-      /// Neighbours in a row of the factor, at most: more than the half of those that a node of hexahedra has, which
-      /// take nu = 0.49 and 0.499 to 26 and 68 steps. With all they are 26 and 64, with 14 27 and 70, with 7 30 and 84.
+      /// Neighbours in a row of the factor, at most: more than the half of those that a node of hexahedra has.
       constexpr int most_neighbours = 20;
     } // namespace
   }   // namespace multigrid

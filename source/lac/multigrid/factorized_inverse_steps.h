@@ -36,7 +36,6 @@ namespace PatchFEM::multigrid
       launch(place, [&](const Here where) {
         kernels::block_for(where, G.n_rows() / n_c, Body::size(width, n_c), n_threads, body);
       });
-      place.synchronize();
     }
 
     /// Least c_ij of preceding_couplings(), and the most of a row.
@@ -82,7 +81,7 @@ namespace PatchFEM::multigrid
             for (int c = 0; c < A.block_columns; ++c)
             {
               const double value = static_cast<double>(A.values[A.value_index(i, k, a, c)]);
-              sum += value * value / (diagonal[i] * diagonal[j]);
+              sum += diagonal[i] > 0. && diagonal[j] > 0. ? value * value / (diagonal[i] * diagonal[j]) : 0.;
             }
           strengths[rows.offsets[row] + k] = precedes ? least_of_neighbours + static_cast<float>(sum) : 0.f;
         }

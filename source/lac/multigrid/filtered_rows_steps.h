@@ -17,6 +17,10 @@ namespace PatchFEM::multigrid
     /// A mode whose part that others do not have is shorter than this, squared, over all blocks of a row depends on them.
     constexpr double least_pivot = 1e-6;
 
+    /// The most that a row of a scalar may change for a mode, as it is behind others: a single node's row takes omega at most, below 2
+    /// as lambda_max >= 1. More is what rounding makes of aggregates that hardly move so, as nodes on a line about it.
+    constexpr double most_taken = 2.;
+
     /** A row of project_rows(), by a team (see team.h). */
     template <typename Number>
     struct ProjectRowBody
@@ -156,7 +160,7 @@ namespace PatchFEM::multigrid
         team.sync();
       }
 
-      /** x = (C^T C)^- x */
+      /** x = (C^T C)^- x, without modes that would change the row by more than most_taken. */
       PATCHFEM_INLINE void solve(const Scratch &scratch, double *const x) const
       {
         const double *const L = scratch.L;
@@ -166,6 +170,7 @@ namespace PatchFEM::multigrid
           for (int c = 0; c < m; ++c)
             sum -= L[m * (m + 1) / 2 + c] * x[c];
           x[m] = sum * L[m * (m + 1) / 2 + m];
+          x[m] = x[m] <= most_taken && x[m] >= -most_taken ? x[m] : 0.;
         }
         for (int m = n_m - 1; m >= 0; --m)
         {

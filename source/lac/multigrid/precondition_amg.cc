@@ -312,11 +312,10 @@ namespace PatchFEM
     const FormatCase inner_slices{slices, pattern, inner};
     if (mixed && data.smoother == AMGSmoother::chebyshev && pattern.n_entries() >= data.least_in_bytes)
       levels += inner_slices.storage_bytes() / 4. + 8. * n_dofs; // bytes, their scale and what Lanczos multiplies
-    // Factors of all levels, of which the second may have three quarters of the entries, and a stretch of their rows.
-    // They have 20 blocks a row at most, and of higher degrees the second level is that of degree 1, which is small.
+    // Factors of all levels, which have 20 blocks a row at most; of higher degrees the second level is that of degree 1.
     const bool higher = pattern.n_blocks > 1.2 * std::pow(3., pattern.block_rows) * pattern.n_rows; // a block: an axis
     if (factorized)
-      levels += (fallback ? 2. : 1.) * (higher ? 1. : 2.6) * inner_slices.storage_bytes() + double(1 << 25);
+      levels += (fallback ? 2. : 1.) * (higher ? 1. : 2.6) * inner_slices.storage_bytes();
     if (data.smoother == AMGSmoother::patch)
       levels += (pattern.block_rows > 1 ? 1.6 : 1.1) * inner_slices.storage_bytes() + 32. * n_nodes;
     if (!few || fallback)

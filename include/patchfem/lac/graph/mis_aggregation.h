@@ -22,9 +22,6 @@ namespace PatchFEM
    * Where the coefficient jumps, which a sample of the rows of the finest level tells, a CouplingAggregation takes its
    * place; with Strength::distances it does not.
    *
-   * Nodes of thin bodies on coarse levels move at little cost if several do together: surfaces and lines that cost little
-   * are smoothed by inverses of neighbourhoods (AggregateLists::bends()).
-   *
    * Of several ranks each makes aggregates of its own nodes. Edges to nodes of others join none, but they count where
    * it is decided which edges are short, and prolongators are smoothed along them.
    */

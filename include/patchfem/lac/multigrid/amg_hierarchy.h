@@ -111,7 +111,8 @@ namespace PatchFEM
      * for all, where condition() is above @p limit, the rounded matrix is not definite, or the finest level is inverted
      * or gathered.
      */
-    void smooth_finest_with(const SlicedEllpackMatrix<float> *A, const double limit = 0.)
+    void smooth_finest_with(const SlicedEllpackMatrix<float> *A,
+                            const double                      limit = std::numeric_limits<double>::infinity())
     {
       require(A == nullptr || std::is_same_v<Number, double>, "Levels in fp32 are smoothed in fp32 in any case.");
       rounded_finest = A;
@@ -206,7 +207,7 @@ namespace PatchFEM
     const SlicedEllpackMatrix<float>   *rounded_finest = nullptr; ///< of smooth_finest_with()
     std::vector<Array<double>>          null_vectors;             ///< of the last level
     std::vector<bool>                   twice; ///< [level]: each visit of the one above makes two of it
-    double                              rounded_limit      = 0.; ///< likewise
+    double                              rounded_limit      = 0.; ///< of smooth_finest_with()
     double                              condition_estimate = 0.;
     double                              highest_condition  = std::numeric_limits<double>::infinity();
     double                              null_scale         = 0.; ///< root mean square of the finest diagonal

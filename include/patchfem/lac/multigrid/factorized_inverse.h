@@ -51,9 +51,9 @@ namespace PatchFEM
    * Chebyshev's polynomial in G^T G A on [lambda_max / ratio, lambda_max]. A step costs a product with A and, by both
    * factors, about as much again.
    *
-   * It is for levels with soft nodes (multigrid::count_soft_nodes()), for those of bodies that bend, and for nearly
-   * incompressible solids. Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a
-   * factor of mu / lambda below those of other functions that vary as fast, and no polynomial of low degree damps both.
+   * It is for levels with soft nodes (multigrid::count_soft_nodes()) and, if it is asked for, nearly incompressible solids.
+   * Of these D^-1 A has the eigenvalues of vortices of a few nodes, whose volume hardly changes, a factor of mu / lambda below
+   * those of other functions that vary as fast, and no polynomial of low degree damps both.
    */
   template <typename Number>
   class FactorizedInverseSmoother : public SteppedSmoother<Number>

@@ -89,8 +89,7 @@ namespace PatchFEM
 
     /**
      * The most that initialize() takes, of aggregates within @p distance; @p fallback: levels too hard for fp32.
-     * Without what chebyshev has on levels with soft nodes, up to another copy of the levels, and on those that bend,
-     * up to another of these, which only the matrix tells.
+     * Without what chebyshev has on levels with soft nodes, up to another copy of the levels, which only the matrix tells.
      */
     static double peak_bytes(const Backend           &backend,
                              const PatternStatistics &pattern,
