@@ -14,8 +14,10 @@ namespace PatchFEM::multigrid
 {
   namespace
   {
-    /// A mode whose part that others do not have is shorter than this, squared, over all blocks of a row depends on them.
-    constexpr double least_pivot = 1e-6;
+    /// A mode whose part that others do not have is shorter than this, squared, over all blocks of a row depends on them: far from the
+    /// origin the turn of a few nodes is a small part of what they move by.
+    template <typename Number>
+    constexpr double least_pivot = std::is_same_v<Number, double> ? 1e-10 : 1e-6;
 
     /// The most that a row of a scalar may change for a mode, as it is behind others: a single node's row takes omega at most, below 2
     /// as lambda_max >= 1. More is what rounding makes of aggregates that hardly move so, as nodes on a line about it.
@@ -153,7 +155,7 @@ namespace PatchFEM::multigrid
               double              sum = L_m[c] * scratch.scale[m] * scratch.scale[c];
               for (int l = 0; l < c; ++l)
                 sum -= L_m[l] * L_c[l];
-              L_m[c] = c < m ? sum * L_c[c] : sum > least_pivot ? 1. / std::sqrt(sum) : 0.;
+              L_m[c] = c < m ? sum * L_c[c] : sum > least_pivot<Number> ? 1. / std::sqrt(sum) : 0.;
             }
           }
         }
