@@ -306,7 +306,7 @@ TEST_P(AMGPrecisionTest, WhatFP32CannotHoldIsInDouble)
 
 TEST_P(AMGPrecisionTest, LevelsInDoubleAreWhatTheyAreWithoutThoseInSingle)
 {
-  // Scalars, which the host coarsens row by row, rows whose blocks are folded, and blocks.
+  // Scalars, which the host coarsens row by row, rows that leave blocks out, and blocks.
   const Beam                        beam(150);
   const SlicedEllpackMatrix<double> matrices[] = {SlicedEllpackMatrix<double>(backend(), differences(12, 1.)),
                                                   SlicedEllpackMatrix<double>(backend(), differences(12, 100.)),

@@ -5,7 +5,6 @@
 #include "lac/multigrid/multigrid_tools.h"
 #include "multigrid_cases.h"
 
-#include <limits>
 #include <set>
 
 using namespace PatchFEM;

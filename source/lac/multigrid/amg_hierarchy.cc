@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "embedding_tools.h"
-#include "factorized_inverse_tools.h"
 #include "lac/graph/graph_tools.h"
 #include "null_vectors.h"
 
@@ -169,7 +168,7 @@ namespace PatchFEM
     if (n_coarse == 0) // nothing couples: the smoother is all there is
       return false;
     require(n_coarse < n_nodes, "coarsening stalls: ", n_coarse, " aggregates of ", n_nodes, " nodes.");
-    find_patterns(level, n_coarse, descent);
+    find_patterns(level, descent);
     compute_coarse(level);
     return level.has_coarse = true;
   }
@@ -228,9 +227,9 @@ namespace PatchFEM
     report(level.index, "gathering");
   }
 
-  /** Modes of the next level, of @p n_coarse nodes on all ranks, and patterns of transfers and of its matrix. */
+  /** Modes of the next level, and patterns of transfers and of its matrix. */
   template <typename Number>
-  void AMGHierarchy<Number>::find_patterns(Level &level, const std::int64_t n_coarse, Descent &descent)
+  void AMGHierarchy<Number>::find_patterns(Level &level, Descent &descent)
   {
     const SlicedEllpackMatrix<Number> &matrix = *level.A;
     const Backend                     &place  = matrix.backend();

@@ -230,7 +230,7 @@ namespace PatchFEM
     bool make_level(Level &level, Descent &descent);
     void aggregate(Level &level, Descent &descent);
     void gather(Level &level, Descent &descent);
-    void find_patterns(Level &level, std::int64_t n_coarse, Descent &descent);
+    void find_patterns(Level &level, Descent &descent);
     void find_smoother(Level &level);
     void compute_coarse(Level &level);
     void compute_values();
