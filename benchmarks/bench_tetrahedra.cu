@@ -229,7 +229,7 @@ namespace
       const CSRView<double>       rows = csr.view();
       SlicedEllpackMatrix<double> matrix;
       matrix.reinit(backend, SparsityView{rows.n_rows, rows.n_columns, rows.row_offsets, rows.columns});
-      dispatch(backend, [&](auto tag) { kernels::fill_values(tag, rows, matrix.view()); });
+      launch(backend, [&](auto tag) { kernels::fill_values(tag, rows, matrix.view()); });
       cusparse(where + ", cuSPARSE SELL-32", matrix, {formats::sliced_ellpack}, where[0] == 'g');
     }
   };

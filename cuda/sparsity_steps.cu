@@ -19,7 +19,7 @@ namespace PatchFEM
     const int           n_cells = rows.batches.n_cells;
     Array<int>          counts(place, std::max(n_cells, n_rows));
     Array<std::int64_t> cell_offsets(place, n_cells + 1);
-    for_all(place, n_cells, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+    launch(place, n_cells, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
       counts[cell] = rows.n_rows(static_cast<int>(cell));
     });
     kernels::exclusive_scan(where, n_cells, counts.data(), cell_offsets.data());
@@ -27,19 +27,19 @@ namespace PatchFEM
     Array<int>         keys(place, n_pairs);
     pairs.reinit(place, n_pairs);
     counts.set_zero();
-    for_all(place, n_cells,
-            [=, offsets = cell_offsets.data(), keys = keys.data(), pairs = pairs.data(),
-             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int  cell = static_cast<int>(i), n = rows.n_rows(cell);
-              const int *nodes = rows.nodes(cell);
-              for (int r = 0; r < n; ++r)
-              {
-                keys[offsets[cell] + r]  = nodes[r] < n_rows ? nodes[r] : n_rows;
-                pairs[offsets[cell] + r] = kernels::Pair::make(cell, r);
-                if (nodes[r] < n_rows)
-                  kernels::atomic_increment(counts + nodes[r]);
-              }
-            });
+    launch(place, n_cells,
+           [=, offsets = cell_offsets.data(), keys = keys.data(), pairs = pairs.data(),
+            counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int  cell = static_cast<int>(i), n = rows.n_rows(cell);
+             const int *nodes = rows.nodes(cell);
+             for (int r = 0; r < n; ++r)
+             {
+               keys[offsets[cell] + r]  = nodes[r] < n_rows ? nodes[r] : n_rows;
+               pairs[offsets[cell] + r] = kernels::Pair::make(cell, r);
+               if (nodes[r] < n_rows)
+                 kernels::atomic_increment(counts + nodes[r]);
+             }
+           });
     kernels::stable_sort_by_key(where, n_pairs, keys.data(), pairs.data(), bits_for(std::int64_t(n_rows) + 1));
     offsets.reinit(place, n_rows + 1);
     kernels::exclusive_scan(where, n_rows, counts.data(), offsets.data());
@@ -55,7 +55,7 @@ namespace PatchFEM
     const kernels::CandidateLists offered{row_cells.view()};
     // Each column as often as cells offer it: n_free for a pair that couples, 1 for a diagonal.
     Array<int> n_candidates(place, n_rows);
-    for_all(place, n_rows, [=, counts = n_candidates.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    launch(place, n_rows, [=, counts = n_candidates.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       int n = 0;
       offered.rows.visit(row, [&](const int cell, const int r) {
         const int n_free = offered.rows.cells.n_free(cell);
@@ -73,11 +73,11 @@ namespace PatchFEM
       const int n = std::min(chunk_rows, n_rows - first);
       kernels::exclusive_scan(where, n, n_candidates.data() + first, starts.data());
       Array<int> candidates(place, starts.read(n));
-      for_all(place, n,
-              [=, starts = starts.data(), candidates = candidates.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                int *out = candidates + starts[i];
-                offered.visit(first + static_cast<int>(i), 0, 1, [&](const int column) { *out++ = column; });
-              });
+      launch(place, n,
+             [=, starts = starts.data(), candidates = candidates.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               int *out = candidates + starts[i];
+               offered.visit(first + static_cast<int>(i), 0, 1, [&](const int column) { *out++ = column; });
+             });
       chunks.push_back(unique_of_segments(n, starts.data(), candidates, lengths.data() + first, unique_starts));
     }
 

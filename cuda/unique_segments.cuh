@@ -3,7 +3,7 @@
 
 #include "parallel_for.cuh"
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include <patchfem/kernels/primitives.h>
 
 namespace PatchFEM
@@ -21,7 +21,7 @@ namespace PatchFEM
       const Cuda       where{place.stream()};
       const int *const from = values.data();
       kernels::sort_segments(where, values.size(), n_segments, segments, values.data());
-      for_all(place, n_segments, [=] PATCHFEM_DEVICE(const std::int64_t s) {
+      launch(place, n_segments, [=] PATCHFEM_DEVICE(const std::int64_t s) {
         int n = 0, previous = -1;
         for (std::int64_t k = segments[s]; k < segments[s + 1]; ++k)
         {
@@ -33,13 +33,13 @@ namespace PatchFEM
       offsets.reinit(place, std::size_t(n_segments) + 1);
       kernels::exclusive_scan(where, n_segments, counts, offsets.data());
       Array<int> result(place, offsets.read(n_segments));
-      for_all(place, n_segments,
-              [=, offsets = offsets.data(), unique = result.data()] PATCHFEM_DEVICE(const std::int64_t s) {
-                int *out = unique + offsets[s], previous = -1;
-                for (std::int64_t k = segments[s]; k < segments[s + 1]; ++k)
-                  if (from[k] != previous)
-                    *out++ = previous = from[k];
-              });
+      launch(place, n_segments,
+             [=, offsets = offsets.data(), unique = result.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+               int *out = unique + offsets[s], previous = -1;
+               for (std::int64_t k = segments[s]; k < segments[s + 1]; ++k)
+                 if (from[k] != previous)
+                   *out++ = previous = from[k];
+             });
       return result;
     }
   } // namespace

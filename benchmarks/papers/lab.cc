@@ -80,7 +80,7 @@ namespace papers
     const SparsityView    rows  = {view.n_rows, view.n_columns, view.row_offsets, view.columns};
     const int             count = b == 1 ? view.n_rows : view.n_rows / b;
     matrix.reinit(backend, b == 1 ? rows : pattern(), b, b, {slice_height == 0 ? count : slice_height});
-    dispatch(backend, [&](auto where) { kernels::fill_values(where, view, matrix.view()); });
+    launch(backend, [&](auto where) { kernels::fill_values(where, view, matrix.view()); });
     backend.synchronize();
   }
 

@@ -305,7 +305,7 @@ namespace PatchFEM
         a.n_staged      = static_cast<int>(chunk.end_staged - chunk.first_staged);
         a.staged_matrix = chunk.n_matrix_entries;
         a.staged_vector = chunk.n_vector_entries;
-        dispatch(domain.backend(), [&](auto) {
+        launch(domain.backend(), [&](auto) {
           if (a.n_buffered + a.n_staged > 0)
             kernel.stage(a);
           kernel.sum(a);

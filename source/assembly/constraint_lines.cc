@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/constraint_bodies.h"
-#include "kernels/run.h"
 
 #include <patchfem/assembly/constraint_lines.h>
 #include <patchfem/base/rank_group.h>
+#include <patchfem/kernels/parallel_for.h>
 
 #include <algorithm>
 #include <numeric>
@@ -80,7 +80,9 @@ namespace PatchFEM
     lead_and_follow(place, [&] {
       check(x);
       x.update_ghosts(); // which are masters, and have lines of their own behind the elements
-      run(place, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
+      launch(place, [&](auto where) {
+        kernels::parallel_for(where, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
+      });
     });
   }
 
@@ -89,7 +91,9 @@ namespace PatchFEM
   {
     lead_and_follow(place, [&] {
       check(x);
-      run(place, n_lines(), kernels::SetConstrainedZeroBody<Number>{view(), x.data()});
+      launch(place, [&](auto where) {
+        kernels::parallel_for(where, n_lines(), kernels::SetConstrainedZeroBody<Number>{view(), x.data()});
+      });
     });
   }
 
@@ -99,7 +103,9 @@ namespace PatchFEM
     lead_and_follow(place, [&] {
       check(b);
       b.update_ghosts();
-      run(place, receivers.size(), kernels::CondenseBody<Number>{view(), b.data()});
+      launch(place, [&](auto where) {
+        kernels::parallel_for(where, receivers.size(), kernels::CondenseBody<Number>{view(), b.data()});
+      });
       set_zero(b);
     });
   }

@@ -187,7 +187,7 @@ namespace PatchFEM
       require(tables.n_cells() < INT_MAX, "A mesh may have at most 2^31 - 1 cells.");
       upload(backend, tables);
       check_jacobians(tables);
-      choose(place, [&](auto where) {
+      dispatch(place, [&](auto where) {
         using Steps = BatchSteps<decltype(where)>;
         Steps::order_nodes(*this, tables, data, dim == 2 ? curve_scale<2>(tables) : curve_scale<3>(tables));
         Steps::order_cells(*this);
@@ -209,7 +209,7 @@ namespace PatchFEM
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < n_node; ++i)
       order[other.node_permutation[i]] = i;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       BatchSteps<decltype(where)>::number_nodes(*this, tables, Array<int>(place, order));
       BatchSteps<decltype(where)>::order_cells(*this);
     });
@@ -324,7 +324,7 @@ namespace PatchFEM
 
   Array<double> ElementBatches::node_points() const
   {
-    Array<double> result = choose(place, [&](auto where) { return BatchSteps<decltype(where)>::node_points(*this); });
+    Array<double> result = dispatch(place, [&](auto where) { return BatchSteps<decltype(where)>::node_points(*this); });
     place.synchronize();
     return result;
   }
@@ -332,7 +332,7 @@ namespace PatchFEM
   void ElementBatches::set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
   {
     if (!constrained.cells.empty())
-      choose(place, [&](auto where) { BatchSteps<decltype(where)>::set_inhomogeneities(*this, lines, values); });
+      dispatch(place, [&](auto where) { BatchSteps<decltype(where)>::set_inhomogeneities(*this, lines, values); });
   }
 
   void ElementBatches::sort_faces(const ElementTables &tables)
@@ -363,7 +363,7 @@ namespace PatchFEM
 
   void ElementBatches::check_jacobians(const ElementTables &tables) const
   {
-    const int cell = choose(place, [&](auto where) { return BatchSteps<decltype(where)>::tangled_cell(*this); });
+    const int cell = dispatch(place, [&](auto where) { return BatchSteps<decltype(where)>::tangled_cell(*this); });
     if (cell == INT_MAX)
       return;
     const int               b      = view().batch_of(cell);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "row_lengths.h"
 
 #include "kernels/ordering.h"
@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <climits>
 
-/** @file The steps (see run.h) of ElementBatches. */
+/** @file The steps (see launch.h) of ElementBatches. */
 namespace PatchFEM
 {
   /**
@@ -110,9 +110,9 @@ namespace PatchFEM
     void permute_rows(const Array<int> &order, const int width, Array<T> &rows)
     {
       Array<T> result(rows.backend(), rows.size());
-      for_all(rows.backend(), rows.size(),
-              [=, order = order.data(), from = static_cast<const T *>(rows.data()), to = result.data()] PATCHFEM_DEVICE(
-                  const std::int64_t i) { to[i] = from[std::int64_t(order[i / width]) * width + i % width]; });
+      launch(rows.backend(), rows.size(),
+             [=, order = order.data(), from = static_cast<const T *>(rows.data()), to = result.data()] PATCHFEM_DEVICE(
+                 const std::int64_t i) { to[i] = from[std::int64_t(order[i / width]) * width + i % width]; });
       rows.swap(result);
     }
 
@@ -162,12 +162,12 @@ namespace PatchFEM
       constexpr int size = sorting_windows.back(), most = 512;
       const int     n_groups = n_nodes / size + (n_nodes % size != 0), stride = (n_groups + most - 1) / most;
       Array<int>    sample(order.backend(), std::size_t((n_groups + stride - 1) / stride) * size);
-      for_all(sample.backend(), sample.size(),
-              [=, order = order.data(), lengths = lengths.data(),
-               sample = sample.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const std::int64_t rank = i / size * stride * size + i % size;
-                sample[i]               = rank < n_nodes ? lengths[order[rank]] : -1;
-              });
+      launch(sample.backend(), sample.size(),
+             [=, order = order.data(), lengths = lengths.data(),
+              sample = sample.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               const std::int64_t rank = i / size * stride * size + i % size;
+               sample[i]               = rank < n_nodes ? lengths[order[rank]] : -1;
+             });
       std::vector<int> found = sample.to_vector();
       found.erase(std::remove(found.begin(), found.end(), -1), found.end());
       return cheapest_sorting_window(found, RowLengthScale::of(tables), tables.n_components);
@@ -188,9 +188,9 @@ namespace PatchFEM
       n_cells_of->reinit(place, n_nodes);
       n_cells_of->set_zero();
     }
-    for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) { first_cell[i] = INT_MAX; });
+    launch(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) { first_cell[i] = INT_MAX; });
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(
+      launch(
           place, all.batch[b].n_cells,
           [=, batch = all.batch[b],
            n_cells_of = n_cells_of != nullptr ? n_cells_of->data() : nullptr] PATCHFEM_DEVICE(const std::int64_t cell) {
@@ -205,26 +205,26 @@ namespace PatchFEM
           });
     // A node's first cell says where it is.
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(place, all.batch[b].n_cells,
-              [=, batch = all.batch[b], points = all.points,
-               result = result.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
-                const ReferenceView &r = batch.reference;
-                for (int s = 0; s < r.n_shape; ++s)
-                {
-                  const std::int64_t node = batch.nodes[cell * r.n_shape + s];
-                  if (first_cell[node] != batch.first_cell + cell)
-                    continue;
-                  const int *const    geometry = batch.geometry + cell * r.n_geometry;
-                  const double *const values   = r.support_geometry_values + s * r.n_geometry;
-                  int                 g        = 0; // where all others are 0
-                  while (g < r.n_geometry && values[g] != 1.)
-                    ++g;
-                  for (int a = 0; a < dim; ++a)
-                    result[node * dim + a] = g < r.n_geometry
-                                                 ? points[std::int64_t(geometry[g]) * dim + a]
-                                                 : coordinate(points, dim, a, geometry, r.n_geometry, values);
-                }
-              });
+      launch(place, all.batch[b].n_cells,
+             [=, batch = all.batch[b], points = all.points,
+              result = result.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+               const ReferenceView &r = batch.reference;
+               for (int s = 0; s < r.n_shape; ++s)
+               {
+                 const std::int64_t node = batch.nodes[cell * r.n_shape + s];
+                 if (first_cell[node] != batch.first_cell + cell)
+                   continue;
+                 const int *const    geometry = batch.geometry + cell * r.n_geometry;
+                 const double *const values   = r.support_geometry_values + s * r.n_geometry;
+                 int                 g        = 0; // where all others are 0
+                 while (g < r.n_geometry && values[g] != 1.)
+                   ++g;
+                 for (int a = 0; a < dim; ++a)
+                   result[node * dim + a] = g < r.n_geometry
+                                                ? points[std::int64_t(geometry[g]) * dim + a]
+                                                : coordinate(points, dim, a, geometry, r.n_geometry, values);
+               }
+             });
     return result;
   }
 
@@ -242,19 +242,18 @@ namespace PatchFEM
     std::uint64_t *const keys  = all_keys.data();
     {
       const Array<double> points = node_points(elements, &lengths);
-      for_all(place, n_nodes,
-              [=, n_cells_of = lengths.data(), x = points.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                order[i] = static_cast<int>(i);
-                keys[i]  = n_cells_of[i] == 0 ? 0
-                           : dim == 2         ? position_on_curve<2>(x + 2 * i, curve)
-                                              : position_on_curve<3>(x + 3 * i, curve);
-              });
+      launch(place, n_nodes, [=, n_cells_of = lengths.data(), x = points.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        order[i] = static_cast<int>(i);
+        keys[i]  = n_cells_of[i] == 0 ? 0
+                   : dim == 2         ? position_on_curve<2>(x + 2 * i, curve)
+                                      : position_on_curve<3>(x + 3 * i, curve);
+      });
     }
     const bool       several = tables.ranks.several();
     const Array<int> kinds(place, several ? kinds_of_nodes(tables) : std::vector<int>());
     if (several)
     {
-      for_all(place, n_nodes, [=, kinds = kinds.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n_nodes, [=, kinds = kinds.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         keys[i] |= std::uint64_t(kinds[i]) << 60;
       });
       elements.n_interior = n_interior_nodes(kinds);
@@ -269,14 +268,14 @@ namespace PatchFEM
     if (window > 1)
     {
       const int bits = 16 + bits_for(n_nodes / window + 1);
-      for_all(place, n_nodes,
-              [=, lengths = lengths.data(), kinds = kinds.data(),
-               window = elements.window] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int n = lengths[order[i]];
-                keys[i]     = (std::uint64_t(i / window) << 16) | std::uint64_t(65535 - (n < 65535 ? n : 65535));
-                if (several)
-                  keys[i] |= std::uint64_t(kinds[order[i]]) << bits;
-              });
+      launch(place, n_nodes,
+             [=, lengths = lengths.data(), kinds = kinds.data(),
+              window = elements.window] PATCHFEM_DEVICE(const std::int64_t i) {
+               const int n = lengths[order[i]];
+               keys[i]     = (std::uint64_t(i / window) << 16) | std::uint64_t(65535 - (n < 65535 ? n : 65535));
+               if (several)
+                 keys[i] |= std::uint64_t(kinds[order[i]]) << bits;
+             });
       launch(place, [&](const Here where) {
         kernels::stable_sort_by_key(where, n_nodes, keys, order, bits + (several ? 2 : 0));
       });
@@ -294,12 +293,11 @@ namespace PatchFEM
     const std::int64_t n_dofs = std::int64_t(elements.n_node) * elements.n_comp;
     Array<int>         new_of_old(place, order.size());
     int *const         number = new_of_old.data();
-    for_all(place, order.size(), [=, order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      number[order[i]] = static_cast<int>(i);
-    });
+    launch(place, order.size(),
+           [=, order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) { number[order[i]] = static_cast<int>(i); });
     for (ElementBatches::Batch &batch : elements.batches)
-      for_all(place, batch.nodes.size(),
-              [=, nodes = batch.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) { nodes[i] = number[nodes[i]]; });
+      launch(place, batch.nodes.size(),
+             [=, nodes = batch.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) { nodes[i] = number[nodes[i]]; });
     new_of_old.copy_to(elements.node_permutation.data());
     if (std::all_of(elements.batches.begin(), elements.batches.end(),
                     [](const ElementBatches::Batch &batch) { return batch.geometry.empty(); }))
@@ -309,8 +307,8 @@ namespace PatchFEM
     if (tables.dof_indices.empty())
     {
       dofs.reinit(place, n_dofs);
-      for_all(place, n_dofs,
-              [dofs = dofs.data()] PATCHFEM_DEVICE(const std::int64_t i) { dofs[i] = static_cast<unsigned int>(i); });
+      launch(place, n_dofs,
+             [dofs = dofs.data()] PATCHFEM_DEVICE(const std::int64_t i) { dofs[i] = static_cast<unsigned int>(i); });
     }
     else
     {
@@ -331,24 +329,24 @@ namespace PatchFEM
       Array<std::uint64_t> keys(place, n);
       Array<int>          &order = batch.source, inverse(place, n);
       order.reinit(place, n);
-      for_all(place, n,
-              [=, nodes = batch.nodes.data(), keys = keys.data(),
-               order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                int least = INT_MAX;
-                for (int k = 0; k < n_shape; ++k)
-                  least = nodes[i * n_shape + k] < least ? nodes[i * n_shape + k] : least;
-                keys[i]  = static_cast<std::uint64_t>(least);
-                order[i] = static_cast<int>(i);
-              });
+      launch(place, n,
+             [=, nodes = batch.nodes.data(), keys = keys.data(),
+              order = order.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               int least = INT_MAX;
+               for (int k = 0; k < n_shape; ++k)
+                 least = nodes[i * n_shape + k] < least ? nodes[i * n_shape + k] : least;
+               keys[i]  = static_cast<std::uint64_t>(least);
+               order[i] = static_cast<int>(i);
+             });
       launch(place, [&](const Here where) {
         kernels::stable_sort_by_key(where, n, keys.data(), order.data(), bits_for(elements.n_node));
       });
       permute_rows(order, n_shape, batch.nodes);
       permute_rows(order, batch.reference.n_geometry, batch.geometry);
       permute_rows(order, 1, batch.material);
-      for_all(place, n,
-              [order = order.data(), inverse = inverse.data(), first = batch.first_cell] PATCHFEM_DEVICE(
-                  const std::int64_t i) { inverse[order[i]] = first + static_cast<int>(i); });
+      launch(place, n,
+             [order = order.data(), inverse = inverse.data(), first = batch.first_cell] PATCHFEM_DEVICE(
+                 const std::int64_t i) { inverse[order[i]] = first + static_cast<int>(i); });
       inverse.copy_to(elements.cell_permutation.data() + batch.first_cell);
     }
   }
@@ -359,12 +357,12 @@ namespace PatchFEM
     const BatchesView all = elements.view();
     Array<int>        cell(elements.place, std::vector<int>{INT_MAX});
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(elements.place, all.batch[b].n_cells,
-              [batch = all.batch[b], points = all.points, dim = elements.dim,
-               cell = cell.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                if (dim == 2 ? is_tangled<2>(batch, points, i) : is_tangled<3>(batch, points, i))
-                  kernels::atomic_min(cell, batch.first_cell + static_cast<int>(i));
-              });
+      launch(elements.place, all.batch[b].n_cells,
+             [batch = all.batch[b], points = all.points, dim = elements.dim,
+              cell = cell.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               if (dim == 2 ? is_tangled<2>(batch, points, i) : is_tangled<3>(batch, points, i))
+                 kernels::atomic_min(cell, batch.first_cell + static_cast<int>(i));
+             });
     return cell.read(0);
   }
 
@@ -379,33 +377,33 @@ namespace PatchFEM
     const BatchesView            batches = elements.view();
     Array<double> k_of_unknowns(place, std::size_t(elements.n_node) * n_comp); // as long as this function takes
     k_of_unknowns.set_zero();
-    for_all(place, lines.size(),
-            [lines = lines.data(), values = inhomogeneities.data(),
-             k = k_of_unknowns.data()] PATCHFEM_DEVICE(const std::int64_t l) { k[lines[l]] = values[l]; });
+    launch(place, lines.size(),
+           [lines = lines.data(), values = inhomogeneities.data(),
+            k = k_of_unknowns.data()] PATCHFEM_DEVICE(const std::int64_t l) { k[lines[l]] = values[l]; });
     // A cell keeps the k of all its unknowns if one of them is not 0.
     Array<int>          counts(place, n);
     Array<std::int64_t> offsets(place, n + 1);
-    for_all(place, n,
-            [=, cells = constrained.cells.data(), k = k_of_unknowns.data(),
-             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t c) {
-              const BatchView &batch = batches.batch[batches.batch_of(cells[c])];
-              const int        n_own = batch.reference.n_shape * n_comp;
-              counts[c]              = 0;
-              for (int i = 0; i < n_own; ++i)
-                if (k[unknown_of(batch, cells[c], i, n_comp)] != 0.)
-                  counts[c] = n_own;
-            });
+    launch(place, n,
+           [=, cells = constrained.cells.data(), k = k_of_unknowns.data(),
+            counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t c) {
+             const BatchView &batch = batches.batch[batches.batch_of(cells[c])];
+             const int        n_own = batch.reference.n_shape * n_comp;
+             counts[c]              = 0;
+             for (int i = 0; i < n_own; ++i)
+               if (k[unknown_of(batch, cells[c], i, n_comp)] != 0.)
+                 counts[c] = n_own;
+           });
     launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
     constrained.inhomogeneity_offset.reinit(place, n);
     constrained.inhomogeneity.reinit(place, offsets.read(n));
-    for_all(place, n,
-            [=, cells = constrained.cells.data(), k = k_of_unknowns.data(), counts = counts.data(),
-             offsets = offsets.data(), starts = constrained.inhomogeneity_offset.data(),
-             values = constrained.inhomogeneity.data()] PATCHFEM_DEVICE(const std::int64_t c) {
-              starts[c] = counts[c] > 0 ? offsets[c] : -1;
-              for (int i = 0; i < counts[c]; ++i)
-                values[offsets[c] + i] = k[unknown_of(batches.batch[batches.batch_of(cells[c])], cells[c], i, n_comp)];
-            });
+    launch(place, n,
+           [=, cells = constrained.cells.data(), k = k_of_unknowns.data(), counts = counts.data(),
+            offsets = offsets.data(), starts = constrained.inhomogeneity_offset.data(),
+            values = constrained.inhomogeneity.data()] PATCHFEM_DEVICE(const std::int64_t c) {
+             starts[c] = counts[c] > 0 ? offsets[c] : -1;
+             for (int i = 0; i < counts[c]; ++i)
+               values[offsets[c] + i] = k[unknown_of(batches.batch[batches.batch_of(cells[c])], cells[c], i, n_comp)];
+           });
   }
 
   template struct BatchSteps<Here>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/assembly/space.h>
 #include <patchfem/kernels/geometry.h>
@@ -11,7 +11,7 @@
 
 /**
  * @file
- * The steps (see run.h) of int f_c phi_i + F_cd d_d phi_i: at each point f and F are brought to the reference cell,
+ * The steps (see launch.h) of int f_c phi_i + F_cd d_d phi_i: at each point f and F are brought to the reference cell,
  * each cell tests them with its shape functions, and each unknown sums its cells in their order. No atomics, hence the
  * same bits each time.
  */
@@ -49,7 +49,7 @@ namespace PatchFEM
       for (int first = 0; first < n_cells; first += at_once)
       {
         const std::int64_t n = std::min(at_once, n_cells - first);
-        for_all(place, n * n_q, [=, points = points.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n * n_q, [=, points = points.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const int  local = first + static_cast<int>(i / n_q), q = static_cast<int>(i % n_q);
           const auto at    = point_geometry<dim, Number>(view.points, view.batch[b], local, q);
           const auto entry = [&](const CoefficientView<Number> &field) {
@@ -72,37 +72,37 @@ namespace PatchFEM
             to[dim] = f != nullptr ? at.weight * f[c] : Number(0);
           }
         });
-        for_all(place, n * n_shape * n_comp,
-                [=, points = points.data(),
-                 vectors =
-                     vectors[b].data() + std::int64_t(first) * n_shape * n_comp] PATCHFEM_DEVICE(const std::int64_t k) {
-                  const std::int64_t pair = k / n_comp, cell = pair / n_shape;
-                  const int          c = static_cast<int>(k % n_comp), i = static_cast<int>(pair % n_shape);
-                  Number             sum = 0;
-                  for (int q = 0; q < n_q; ++q)
-                  {
-                    const Number *from     = points + ((cell * n_q + q) * n_comp + c) * (dim + 1);
-                    const double *gradient = r.shape_gradients + (q * n_shape + i) * dim;
-                    sum += from[dim] * static_cast<Number>(r.shape_values[q * n_shape + i]);
-                    PATCHFEM_UNROLL
-                    for (int d = 0; d < dim; ++d)
-                      sum += from[d] * static_cast<Number>(gradient[d]);
-                  }
-                  vectors[k] = sum;
-                });
+        launch(place, n * n_shape * n_comp,
+               [=, points = points.data(),
+                vectors =
+                    vectors[b].data() + std::int64_t(first) * n_shape * n_comp] PATCHFEM_DEVICE(const std::int64_t k) {
+                 const std::int64_t pair = k / n_comp, cell = pair / n_shape;
+                 const int          c = static_cast<int>(k % n_comp), i = static_cast<int>(pair % n_shape);
+                 Number             sum = 0;
+                 for (int q = 0; q < n_q; ++q)
+                 {
+                   const Number *from     = points + ((cell * n_q + q) * n_comp + c) * (dim + 1);
+                   const double *gradient = r.shape_gradients + (q * n_shape + i) * dim;
+                   sum += from[dim] * static_cast<Number>(r.shape_values[q * n_shape + i]);
+                   PATCHFEM_UNROLL
+                   for (int d = 0; d < dim; ++d)
+                     sum += from[d] * static_cast<Number>(gradient[d]);
+                 }
+                 vectors[k] = sum;
+               });
       }
     }
-    for_all(place, rhs.size(),
-            [=, cells = space.node_cells().view(), rhs = rhs.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-              Number sum = 0;
-              cells.visit(k / n_comp, [&](const int cell, const int i) {
-                const int          b     = view.batch_of(cell);
-                const BatchView   &batch = view.batch[b];
-                const std::int64_t entry = std::int64_t(cell - batch.first_cell) * batch.reference.n_shape + i;
-                sum += vectors_of[b][entry * n_comp + k % n_comp];
-              });
-              rhs[k] = sum;
-            });
+    launch(place, rhs.size(),
+           [=, cells = space.node_cells().view(), rhs = rhs.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+             Number sum = 0;
+             cells.visit(k / n_comp, [&](const int cell, const int i) {
+               const int          b     = view.batch_of(cell);
+               const BatchView   &batch = view.batch[b];
+               const std::int64_t entry = std::int64_t(cell - batch.first_cell) * batch.reference.n_shape + i;
+               sum += vectors_of[b][entry * n_comp + k % n_comp];
+             });
+             rhs[k] = sum;
+           });
   }
 
 #define PATCHFEM_INSTANTIATE(dim, Number)                                                  \

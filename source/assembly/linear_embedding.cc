@@ -74,7 +74,7 @@ namespace PatchFEM
       return nullptr;
     const Array<int> &constrained = constraints().constrained_unknowns();
     auto              result      = std::make_shared<LinearEmbedding>();
-    Array<int>        vertices    = choose(
+    Array<int>        vertices    = dispatch(
                   backend(), [&](auto where) { return number_vertices(where, all, constrained, most_stretched, *result); });
     std::vector<int> vertex_of_node = vertices.to_vector();
     result->degree                  = degree;
@@ -102,7 +102,8 @@ namespace PatchFEM
       vertices.copy_from(backend(), vertex_of_node);
     }
     const int n_columns = numbers ? numbers->n() : result->n_vertices();
-    choose(backend(), [&](auto where) { embed_linear(where, all, constrained, vertices, *lines, n_columns, *result); });
+    dispatch(backend(),
+             [&](auto where) { embed_linear(where, all, constrained, vertices, *lines, n_columns, *result); });
     if (nodes != nullptr && !owners_know_rows(*nodes, *result))
       return nullptr;
     return result;

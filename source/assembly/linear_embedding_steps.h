@@ -3,7 +3,7 @@
 
 #include "kept_lines.h"
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "kernels/structure_bodies.h"
 #include "kernels/unique_rows.h"
 
@@ -11,7 +11,7 @@
 
 #include <climits>
 
-/** @file How the vertices of a mesh give values at the nodes of a space (see run.h). */
+/** @file How the vertices of a mesh give values at the nodes of a space (see launch.h). */
 namespace PatchFEM
 {
   /**
@@ -109,12 +109,11 @@ namespace PatchFEM
     {
       const Backend       &place = batches.backend();
       Array<unsigned char> result(place, std::size_t(batches.n_nodes()) * batches.n_components());
-      for_all(place, result.size(),
-              [is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t i) { is_free[i] = 1; });
-      for_all(place, constrained.size(),
-              [constrained = constrained.data(), is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t l) {
-                is_free[constrained[l]] = 0;
-              });
+      launch(place, result.size(), [is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t i) { is_free[i] = 1; });
+      launch(place, constrained.size(),
+             [constrained = constrained.data(), is_free = result.data()] PATCHFEM_DEVICE(const std::int64_t l) {
+               is_free[constrained[l]] = 0;
+             });
       return result;
     }
   } // namespace
@@ -134,58 +133,58 @@ namespace PatchFEM
       const ReferenceElement &reference = batches.reference(b);
       const Array<int>        shapes(batches.backend(), reference.vertex_shapes);
       const int               n_vertices = static_cast<int>(shapes.size());
-      for_all(batches.backend(), all.batch[b].n_cells,
-              [=, batch = all.batch[b], points = all.points, simplex = reference.simplex, shapes = shapes.data(),
-               marks = result.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
-                const int  n_shape = batch.reference.n_shape, *nodes = batch.nodes + cell * n_shape;
-                const int *geometry = batch.geometry + cell * batch.reference.n_geometry; // vertices are the first
-                double     shortest = 1e300, longest = 0.;                                // edges, squared
-                for (int v = 0; v < n_vertices; ++v)
-                  for (int w = 0; w < v; ++w)
-                  {
-                    const int differ = v ^ w;
-                    if (!simplex && (differ & (differ - 1)) != 0)
-                      continue;
-                    double square = 0.;
-                    for (int d = 0; d < dim; ++d)
-                    {
-                      const double x =
-                          points[std::int64_t(geometry[v]) * dim + d] - points[std::int64_t(geometry[w]) * dim + d];
-                      square += x * x;
-                    }
-                    shortest = square < shortest ? square : shortest;
-                    longest  = square > longest ? square : longest;
-                  }
-                if (longest > most * most * shortest)
-                  for (int i = 0; i < n_shape; ++i)
-                    marks[nodes[i]] = 1;
-                else
-                  for (int v = 0; v < n_vertices; ++v)
-                    marks[nodes[shapes[v]]] = 1;
-              });
+      launch(batches.backend(), all.batch[b].n_cells,
+             [=, batch = all.batch[b], points = all.points, simplex = reference.simplex, shapes = shapes.data(),
+              marks = result.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+               const int  n_shape = batch.reference.n_shape, *nodes = batch.nodes + cell * n_shape;
+               const int *geometry = batch.geometry + cell * batch.reference.n_geometry; // vertices are the first
+               double     shortest = 1e300, longest = 0.;                                // edges, squared
+               for (int v = 0; v < n_vertices; ++v)
+                 for (int w = 0; w < v; ++w)
+                 {
+                   const int differ = v ^ w;
+                   if (!simplex && (differ & (differ - 1)) != 0)
+                     continue;
+                   double square = 0.;
+                   for (int d = 0; d < dim; ++d)
+                   {
+                     const double x =
+                         points[std::int64_t(geometry[v]) * dim + d] - points[std::int64_t(geometry[w]) * dim + d];
+                     square += x * x;
+                   }
+                   shortest = square < shortest ? square : shortest;
+                   longest  = square > longest ? square : longest;
+                 }
+               if (longest > most * most * shortest)
+                 for (int i = 0; i < n_shape; ++i)
+                   marks[nodes[i]] = 1;
+               else
+                 for (int v = 0; v < n_vertices; ++v)
+                   marks[nodes[shapes[v]]] = 1;
+             });
     }
-    for_all(place, n_rows,
-            [=, is_kept = result.data(), is_free = is_free.data(),
-             is_vertex = is_vertex.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              bool free = false;
-              for (int a = 0; a < n_c; ++a)
-                free = free || is_free[i * n_c + a];
-              is_vertex[i] = is_kept[i] && free;
-            });
+    launch(place, n_rows,
+           [=, is_kept = result.data(), is_free = is_free.data(),
+            is_vertex = is_vertex.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             bool free = false;
+             for (int a = 0; a < n_c; ++a)
+               free = free || is_free[i * n_c + a];
+             is_vertex[i] = is_kept[i] && free;
+           });
     Array<std::int64_t> numbers(place, std::size_t(n_rows) + 1);
     launch(place, [&](const Here where) { kernels::exclusive_scan(where, n_rows, is_vertex.data(), numbers.data()); });
     embedding.nodes.reinit(place, numbers.read(n_rows));
-    for_all(place, all.n_nodes,
-            [=, numbers = numbers.data(), is_vertex = is_vertex.data(), vertex_of_node = result.data(),
-             nodes = embedding.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              if (i < n_rows && is_vertex[i])
-              {
-                vertex_of_node[i] = static_cast<int>(numbers[i]);
-                nodes[numbers[i]] = static_cast<int>(i);
-              }
-              else
-                vertex_of_node[i] = vertex_of_node[i] ? constrained_vertex : no_vertex;
-            });
+    launch(place, all.n_nodes,
+           [=, numbers = numbers.data(), is_vertex = is_vertex.data(), vertex_of_node = result.data(),
+            nodes = embedding.nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             if (i < n_rows && is_vertex[i])
+             {
+               vertex_of_node[i] = static_cast<int>(numbers[i]);
+               nodes[numbers[i]] = static_cast<int>(i);
+             }
+             else
+               vertex_of_node[i] = vertex_of_node[i] ? constrained_vertex : no_vertex;
+           });
     place.synchronize();
     return result;
   }
@@ -205,23 +204,23 @@ namespace PatchFEM
 
     Array<int>                 first_cell(place, n), line_of_node(place, n);
     const Array<unsigned char> is_free = free_unknowns(batches, constrained);
-    for_all(place, n,
-            [first_cell = first_cell.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              first_cell[i]   = INT_MAX;
-              line_of_node[i] = -1;
-            });
+    launch(place, n,
+           [first_cell = first_cell.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             first_cell[i]   = INT_MAX;
+             line_of_node[i] = -1;
+           });
     for (int b = 0; b < all.n_batches; ++b)
-      for_all(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
-              [batch = all.batch[b], first_cell = first_cell.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                kernels::atomic_min(first_cell + batch.nodes[i],
-                                    batch.first_cell + static_cast<int>(i / batch.reference.n_shape));
-              });
+      launch(place, std::int64_t(all.batch[b].n_cells) * all.batch[b].reference.n_shape,
+             [batch = all.batch[b], first_cell = first_cell.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               kernels::atomic_min(first_cell + batch.nodes[i],
+                                   batch.first_cell + static_cast<int>(i / batch.reference.n_shape));
+             });
     const Array<int> line_nodes(place, lines.nodes), offsets(place, lines.offsets), line_masters(place, lines.masters);
     const Array<double> weights(place, lines.weights);
-    for_all(place, lines.nodes.size(),
-            [nodes = line_nodes.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-              line_of_node[nodes[k]] = static_cast<int>(k);
-            });
+    launch(place, lines.nodes.size(),
+           [nodes = line_nodes.data(), line_of_node = line_of_node.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+             line_of_node[nodes[k]] = static_cast<int>(k);
+           });
 
     EmbeddingRows              rows{all,
                        {},
@@ -244,20 +243,20 @@ namespace PatchFEM
            [&](const Here where) { embedding.pattern = kernels::unique_rows(where, place, n_rows, n_columns, rows); });
     embedding.values.reinit(place, embedding.pattern.columns.size() * n_c * n_c);
     embedding.values.set_zero();
-    for_all(place, n_rows,
-            [=, P = embedding.pattern.view(), weights = weights.data(),
-             values = embedding.values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const std::int64_t begin   = P.row_offsets[i];
-              const int         *columns = P.columns + begin, length = static_cast<int>(P.row_offsets[i + 1] - begin);
-              rows.visit_values(static_cast<int>(i), 0, 1, [&](const int vertex, const double value, const int e) {
-                const int p = static_cast<int>(kernels::lower_bound(columns, columns + length, vertex) - columns);
-                for (int a = 0; a < n_c; ++a)
-                  for (int b = 0; b < n_c; ++b)
-                    if (rows.is_free[i * n_c + a])
-                      values[(begin * n_c + std::int64_t(a) * length + p) * n_c + b] +=
-                          value * (e < 0 ? double(a == b) : weights[(std::int64_t(e) * n_c + a) * n_c + b]);
-              });
-            });
+    launch(place, n_rows,
+           [=, P = embedding.pattern.view(), weights = weights.data(),
+            values = embedding.values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const std::int64_t begin   = P.row_offsets[i];
+             const int         *columns = P.columns + begin, length = static_cast<int>(P.row_offsets[i + 1] - begin);
+             rows.visit_values(static_cast<int>(i), 0, 1, [&](const int vertex, const double value, const int e) {
+               const int p = static_cast<int>(kernels::lower_bound(columns, columns + length, vertex) - columns);
+               for (int a = 0; a < n_c; ++a)
+                 for (int b = 0; b < n_c; ++b)
+                   if (rows.is_free[i * n_c + a])
+                     values[(begin * n_c + std::int64_t(a) * length + p) * n_c + b] +=
+                         value * (e < 0 ? double(a == b) : weights[(std::int64_t(e) * n_c + a) * n_c + b]);
+             });
+           });
     place.synchronize();
   }
 } // namespace PatchFEM

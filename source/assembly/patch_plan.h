@@ -2,7 +2,7 @@
 #pragma once
 
 #include "distinct_values.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "lac/graph/graph_tools.h"
 
 #include "kernels/structure_bodies.h"
@@ -15,7 +15,7 @@
 /**
  * @file
  * What plans of all strategies share: patches, their cells, chunks, buffered cells, and rows fed by them. A strategy is
- * a class whose loops (see run.h) the host compiler and nvcc make, each for its side, in assembly_strategy.cc and the
+ * a class whose loops (see launch.h) the host compiler and nvcc make, each for its side, in assembly_strategy.cc and the
  * .cu file of its name.
  */
 namespace PatchFEM
@@ -216,10 +216,9 @@ namespace PatchFEM
         Array<unsigned char>       result(batches.backend(), batches.n_cells());
         result.set_zero();
         for (const auto &[cells, n] : {std::pair(constrained.cells, constrained.n_cells), {faces.cells, faces.n_cells}})
-          for_all(batches.backend(), n,
-                  [cells = cells, buffered = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                    buffered[cells[i]] = 1;
-                  });
+          launch(batches.backend(), n, [cells = cells, buffered = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+            buffered[cells[i]] = 1;
+          });
         return result;
       }
 
@@ -228,12 +227,12 @@ namespace PatchFEM
       {
         const int  n_rows = source.row_cells.n_rows();
         Array<int> counts(source.backend(), (n_rows + rows - 1) / rows);
-        for_all(source.backend(), counts.size(),
-                [=, offsets = source.sparsity.row_offsets().data(), pairs = source.row_cells.view().offsets,
-                 counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  const std::int64_t first = p * rows, end = first + rows < n_rows ? first + rows : n_rows;
-                  counts[p] = pairs[end] > pairs[first] ? static_cast<int>(offsets[end] - offsets[first]) : 0;
-                });
+        launch(source.backend(), counts.size(),
+               [=, offsets = source.sparsity.row_offsets().data(), pairs = source.row_cells.view().offsets,
+                counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 const std::int64_t first = p * rows, end = first + rows < n_rows ? first + rows : n_rows;
+                 counts[p] = pairs[end] > pairs[first] ? static_cast<int>(offsets[end] - offsets[first]) : 0;
+               });
         return maximum(counts);
       }
 
@@ -265,7 +264,7 @@ namespace PatchFEM
       {
         const int n_rows = lists.n_rows, rows = lists.rows_per_patch;
         offsets.reinit(place, (n_rows + rows - 1) / rows + 1);
-        for_all(place, offsets.size(), [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+        launch(place, offsets.size(), [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
           offsets[p] = of[p * rows < n_rows ? p * rows : n_rows];
         });
       }
@@ -281,8 +280,8 @@ namespace PatchFEM
         Array<std::int64_t> starts;
         Array<int>          keys(place, source.row_cells.n_pairs());
         write_patch_offsets(place, ranks.rows.offsets, starts);
-        for_all(place, keys.size(),
-                [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
+        launch(place, keys.size(),
+               [=, keys = keys.data()] __device__(const std::int64_t i) { keys[i] = ranks.rank_of(i); });
         lists.cells = unique_of_segments(n, starts.data(), keys, counts.data(), lists.cell_offsets);
 #else
         launch(place, [&](Here) { find_distinct(ranks, counts, lists.cell_offsets, lists.cells); });
@@ -295,15 +294,15 @@ namespace PatchFEM
         Array<int>         sizes(source.backend(), lists.n_patches());
         const int          n_comp = source.batches.n_components();
         const std::int64_t staged = all ? source.room.staged_numbers(source.batch().reference.n_shape, n_comp) : 0;
-        for_all(source.backend(), sizes.size(),
-                [=, rows = source.row_cells.view().cells, offsets = lists.cell_offsets.data(),
-                 cells = lists.cells.data(), buffered = buffered.data(),
-                 sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  std::int64_t n = 0;
-                  for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
-                    n += buffered[cells[i]] ? BufferSizes(rows, cells[i], n_comp).matrix : staged;
-                  sizes[p] = static_cast<int>((n + 1023) / 1024);
-                });
+        launch(source.backend(), sizes.size(),
+               [=, rows = source.row_cells.view().cells, offsets = lists.cell_offsets.data(),
+                cells = lists.cells.data(), buffered = buffered.data(),
+                sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 std::int64_t n = 0;
+                 for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
+                   n += buffered[cells[i]] ? BufferSizes(rows, cells[i], n_comp).matrix : staged;
+                 sizes[p] = static_cast<int>((n + 1023) / 1024);
+               });
         return sizes.to_vector();
       }
 
@@ -338,39 +337,39 @@ namespace PatchFEM
         const int *const    cells = lists.cells.data();
         Array<int>          flags(place, n_entries), first, sizes(place, n_chunks);
         Array<std::int64_t> positions;
-        for_all(place, n_entries,
-                [=, buffered = buffered.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  flags[i] = buffered[cells[i]] == wanted;
-                });
+        launch(place, n_entries,
+               [=, buffered = buffered.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 flags[i] = buffered[cells[i]] == wanted;
+               });
         const std::int64_t   n = scan(flags, positions);
         Array<std::uint64_t> keys(place, n); // chunk << 32 | cell
         first.reinit(place, n);
-        for_all(place, n_entries,
-                [=, offsets = lists.cell_offsets.data(), chunks = chunk_of_patch.data(), flags = flags.data(),
-                 positions = positions.data(), keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  if (flags[i])
-                    keys[positions[i]] = std::uint64_t(chunks[patch_of(offsets, n_patches, i)]) << 32 |
-                                         static_cast<unsigned int>(cells[i]);
-                });
+        launch(place, n_entries,
+               [=, offsets = lists.cell_offsets.data(), chunks = chunk_of_patch.data(), flags = flags.data(),
+                positions = positions.data(), keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 if (flags[i])
+                   keys[positions[i]] = std::uint64_t(chunks[patch_of(offsets, n_patches, i)]) << 32 |
+                                        static_cast<unsigned int>(cells[i]);
+               });
         first.set_zero(); // goes through the sort as a value nobody reads
         if (n > 0)
           launch(place, [&](const Here where) {
             kernels::stable_sort_by_key(where, n, keys.data(), first.data(), 32 + bits_for(n_chunks));
           });
-        for_all(place, n, [keys = keys.data(), first = first.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [keys = keys.data(), first = first.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           first[i] = i == 0 || keys[i] != keys[i - 1];
         });
         ChunkCells result;
         result.cells.reinit(place, scan(first, positions));
         sizes.set_zero();
-        for_all(place, n,
-                [keys = keys.data(), first = first.data(), positions = positions.data(), cells = result.cells.data(),
-                 sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  if (!first[i])
-                    return;
-                  cells[positions[i]] = static_cast<int>(keys[i] & 0xffffffffu);
-                  kernels::atomic_increment(sizes + static_cast<int>(keys[i] >> 32));
-                });
+        launch(place, n,
+               [keys = keys.data(), first = first.data(), positions = positions.data(), cells = result.cells.data(),
+                sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 if (!first[i])
+                   return;
+                 cells[positions[i]] = static_cast<int>(keys[i] & 0xffffffffu);
+                 kernels::atomic_increment(sizes + static_cast<int>(keys[i] >> 32));
+               });
         scan(sizes, result.offsets);
         return result;
       }
@@ -403,27 +402,27 @@ namespace PatchFEM
         BufferedCell *const list = lists.buffered_cells.data();
         Array<int>          matrix_sizes(place, n), vector_sizes(place, n);
         Array<std::int64_t> matrix_offsets, vector_offsets;
-        for_all(place, n,
-                [=, faces = source.batches.faces_view(), cells = found.cells.data(), matrix_sizes = matrix_sizes.data(),
-                 vector_sizes = vector_sizes.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-                  const int     cell = cells[k];
-                  const int    *face = kernels::lower_bound(faces.cells, faces.cells + faces.n_cells, cell);
-                  BufferedCell &out  = list[k];
-                  out.cell           = cell;
-                  out.batch          = rows.batches.batch_of(cell);
-                  out.constrained    = rows.index(cell);
-                  out.faces =
-                      face != faces.cells + faces.n_cells && *face == cell ? static_cast<int>(face - faces.cells) : -1;
-                  out.n_free = rows.n_free(cell);
-                  out.n_rows = rows.n_rows(cell);
-                  const BufferSizes sizes(rows, cell, n_comp);
-                  matrix_sizes[k] = sizes.matrix;
-                  vector_sizes[k] = sizes.vector;
-                });
+        launch(place, n,
+               [=, faces = source.batches.faces_view(), cells = found.cells.data(), matrix_sizes = matrix_sizes.data(),
+                vector_sizes = vector_sizes.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                 const int     cell = cells[k];
+                 const int    *face = kernels::lower_bound(faces.cells, faces.cells + faces.n_cells, cell);
+                 BufferedCell &out  = list[k];
+                 out.cell           = cell;
+                 out.batch          = rows.batches.batch_of(cell);
+                 out.constrained    = rows.index(cell);
+                 out.faces =
+                     face != faces.cells + faces.n_cells && *face == cell ? static_cast<int>(face - faces.cells) : -1;
+                 out.n_free = rows.n_free(cell);
+                 out.n_rows = rows.n_rows(cell);
+                 const BufferSizes sizes(rows, cell, n_comp);
+                 matrix_sizes[k] = sizes.matrix;
+                 vector_sizes[k] = sizes.vector;
+               });
         scan(matrix_sizes, matrix_offsets);
         scan(vector_sizes, vector_offsets);
         // Offsets into the buffer, relative to the chunk.
-        for_all(
+        launch(
             place, n,
             [=, matrix = matrix_offsets.data(), vector = vector_offsets.data()] PATCHFEM_DEVICE(const std::int64_t k) {
               const std::int64_t *chunk = kernels::lower_bound(chunk_offsets, chunk_offsets + n_chunks + 1, k + 1) - 1;
@@ -450,21 +449,21 @@ namespace PatchFEM
         const kernels::RowCellsView pairs = source.row_cells.view();
         Array<int>                  flags(place, n_rows), n_pairs(place, n_rows), n_places(place, n_rows);
         Array<std::int64_t>         positions, pair_starts, place_starts;
-        for_all(place, n_rows,
-                [=, buffered = buffered.data(), flags = flags.data(), n_pairs = n_pairs.data(),
-                 n_places = n_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  int pair_count = 0, place_count = 0;
-                  pairs.visit(row, [&](const int cell, const int r) {
-                    if (!buffered[cell])
-                      return;
-                    const int n_free = rows.n_free(cell);
-                    ++pair_count;
-                    place_count += r < n_free ? n_free : 1;
-                  });
-                  flags[row]    = pair_count > 0;
-                  n_pairs[row]  = pair_count;
-                  n_places[row] = place_count;
-                });
+        launch(place, n_rows,
+               [=, buffered = buffered.data(), flags = flags.data(), n_pairs = n_pairs.data(),
+                n_places = n_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 int pair_count = 0, place_count = 0;
+                 pairs.visit(row, [&](const int cell, const int r) {
+                   if (!buffered[cell])
+                     return;
+                   const int n_free = rows.n_free(cell);
+                   ++pair_count;
+                   place_count += r < n_free ? n_free : 1;
+                 });
+                 flags[row]    = pair_count > 0;
+                 n_pairs[row]  = pair_count;
+                 n_places[row] = place_count;
+               });
         const std::int64_t n_fed = scan(flags, positions);
         lists.fed_pairs.reinit(place, scan(n_pairs, pair_starts));
         lists.fed_places.reinit(place, scan(n_places, place_starts) * lists.place_width);
@@ -475,32 +474,32 @@ namespace PatchFEM
           offsets->reinit(place, n_fed + 1);
           offsets->set_zero();
         }
-        for_all(place, n_rows,
-                [=, buffered = buffered.data(), sparsity = source.sparsity.view(), cells = found.cells.data(),
-                 chunk_of_patch = chunk_of_patch.data(), flags = flags.data(), positions = positions.data(),
-                 pair_starts = pair_starts.data(), place_starts = place_starts.data(), fed_rows = lists.fed_rows.data(),
-                 fed_pair_offsets = lists.fed_pair_offsets.data(), fed_place_offsets = lists.fed_place_offsets.data(),
-                 fed_pairs = lists.fed_pairs.data(), fed_places = lists.fed_places.data(),
-                 place_width = lists.place_width] PATCHFEM_DEVICE(const std::int64_t row) {
-                  if (!flags[row])
-                    return;
-                  const std::int64_t  k     = positions[row];
-                  const std::int64_t *chunk = chunk_offsets + chunk_of_patch[row / rows_per_patch];
-                  std::int64_t        pair = pair_starts[row], place = place_starts[row];
-                  pairs.visit(row, [&](const int cell, const int r) {
-                    if (!buffered[cell])
-                      return;
-                    const int *place_of_cell = kernels::lower_bound(cells + chunk[0], cells + chunk[1], cell);
-                    fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(place_of_cell - cells - chunk[0]), r);
-                    const int n_free = rows.n_free(cell), own = static_cast<int>(row);
-                    for (int s = 0; s < (r < n_free ? n_free : 1); ++s)
-                      store_packed(fed_places, place_width, place++,
-                                   place_of(sparsity, own, r < n_free ? rows.nodes(cell)[s] : own));
-                  });
-                  fed_rows[k]              = static_cast<int>(row);
-                  fed_pair_offsets[k + 1]  = pair;
-                  fed_place_offsets[k + 1] = place;
-                });
+        launch(place, n_rows,
+               [=, buffered = buffered.data(), sparsity = source.sparsity.view(), cells = found.cells.data(),
+                chunk_of_patch = chunk_of_patch.data(), flags = flags.data(), positions = positions.data(),
+                pair_starts = pair_starts.data(), place_starts = place_starts.data(), fed_rows = lists.fed_rows.data(),
+                fed_pair_offsets = lists.fed_pair_offsets.data(), fed_place_offsets = lists.fed_place_offsets.data(),
+                fed_pairs = lists.fed_pairs.data(), fed_places = lists.fed_places.data(),
+                place_width = lists.place_width] PATCHFEM_DEVICE(const std::int64_t row) {
+                 if (!flags[row])
+                   return;
+                 const std::int64_t  k     = positions[row];
+                 const std::int64_t *chunk = chunk_offsets + chunk_of_patch[row / rows_per_patch];
+                 std::int64_t        pair = pair_starts[row], place = place_starts[row];
+                 pairs.visit(row, [&](const int cell, const int r) {
+                   if (!buffered[cell])
+                     return;
+                   const int *place_of_cell = kernels::lower_bound(cells + chunk[0], cells + chunk[1], cell);
+                   fed_pairs[pair++] = kernels::Pair::make(static_cast<int>(place_of_cell - cells - chunk[0]), r);
+                   const int n_free = rows.n_free(cell), own = static_cast<int>(row);
+                   for (int s = 0; s < (r < n_free ? n_free : 1); ++s)
+                     store_packed(fed_places, place_width, place++,
+                                  place_of(sparsity, own, r < n_free ? rows.nodes(cell)[s] : own));
+                 });
+                 fed_rows[k]              = static_cast<int>(row);
+                 fed_pair_offsets[k + 1]  = pair;
+                 fed_place_offsets[k + 1] = place;
+               });
       }
     };
   } // namespace

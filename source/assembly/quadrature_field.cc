@@ -90,7 +90,7 @@ namespace PatchFEM
       const CoefficientView<Number> F =
           flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");
       space.initialize_dof_vector(rhs, true);
-      choose(space.backend(), [&](auto where) {
+      dispatch(space.backend(), [&](auto where) {
         if (batches.dimension() == 2)
           integrate_cells<2>(where, space, f, F, rhs);
         else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include "kernels/structure_bodies.h"
 #include <patchfem/assembly/element_tables.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "distinct_values.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "sparsity_steps.h"
 
 #include <patchfem/assembly/structure_estimate.h>
@@ -72,13 +72,13 @@ namespace PatchFEM
     if (rows.constrained.n_cells > 0)
     {
       constrained_index.reinit(place, n_cells);
-      dispatch(place, [&](auto where) {
+      launch(place, [&](auto where) {
         kernels::set(where, n_cells, -1, constrained_index.data());
         kernels::invert(where, rows.constrained.n_cells, rows.constrained.cells, constrained_index.data());
       });
       rows.constrained_index = constrained_index.data();
     }
-    dispatch(place, [&](auto where) { group_pairs(where, place, rows, n_rows, pair_offsets, pair_values); });
+    launch(place, [&](auto where) { group_pairs(where, place, rows, n_rows, pair_offsets, pair_values); });
   }
 
   void Sparsity::reinit(const ElementBatches &batches, const RowCells &row_cells)
@@ -87,7 +87,7 @@ namespace PatchFEM
     const int      n_rows = batches.n_rows();
     Array<int>     lengths(place, n_rows);
     n_column = batches.n_nodes();
-    dispatch(place, [&](auto where) {
+    launch(place, [&](auto where) {
       find_columns(where, row_cells, lengths, offsets, columns);
       longest = kernels::maximum(where, n_rows, lengths.data());
     });

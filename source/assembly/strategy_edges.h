@@ -187,7 +187,7 @@ namespace PatchFEM
         Array<std::int64_t> starts;
         Array<int>          keys(place, source.sparsity.n_blocks());
         write_patch_offsets(place, columns.sparsity.row_offsets, starts);
-        for_all(place, n, [=, keys = keys.data(), starts = starts.data()] __device__(const std::int64_t p) {
+        launch(place, n, [=, keys = keys.data(), starts = starts.data()] __device__(const std::int64_t p) {
           const int begin = static_cast<int>(p) * columns.rows_per_patch;
           const int end =
               begin + columns.rows_per_patch < columns.n_rows ? begin + columns.rows_per_patch : columns.n_rows;
@@ -216,111 +216,111 @@ namespace PatchFEM
         require(n_blocks < INT_MAX, "The strategy edges is for matrices with 2^31 entries at most.");
         // Steps of the lists of blocks right of the diagonal or in columns of other patches; 0 of all others.
         Array<int> steps(place, n_blocks), most(place, n_rows), rows(place, n_blocks);
-        for_all(place, n_rows,
-                [=, buffered = buffered.data(), steps = steps.data(), most = most.data(), rows = rows.data(),
-                 diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const int r = static_cast<int>(row), first = r / rows_per_patch * rows_per_patch;
-                  int       longest = 0;
-                  for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
-                  {
-                    const int column = sparsity.columns[e];
-                    rows[e]          = r;
-                    steps[e]         = 0;
-                    if (column == r)
-                      diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
-                    if (column == r || (column >= first && column < r))
-                      continue;
-                    const CellsOfEdge around(pairs, buffered, batch, r < column ? r : column, r < column ? column : r);
-                    longest  = around.n > longest ? around.n : longest;
-                    steps[e] = around.n > CellsOfEdge::most ? 0 : around.walk(dim, [](int, bool, int) {});
-                  }
-                  most[row] = longest;
-                });
+        launch(place, n_rows,
+               [=, buffered = buffered.data(), steps = steps.data(), most = most.data(), rows = rows.data(),
+                diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const int r = static_cast<int>(row), first = r / rows_per_patch * rows_per_patch;
+                 int       longest = 0;
+                 for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+                 {
+                   const int column = sparsity.columns[e];
+                   rows[e]          = r;
+                   steps[e]         = 0;
+                   if (column == r)
+                     diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
+                   if (column == r || (column >= first && column < r))
+                     continue;
+                   const CellsOfEdge around(pairs, buffered, batch, r < column ? r : column, r < column ? column : r);
+                   longest  = around.n > longest ? around.n : longest;
+                   steps[e] = around.n > CellsOfEdge::most ? 0 : around.walk(dim, [](int, bool, int) {});
+                 }
+                 most[row] = longest;
+               });
         require(maximum(most) <= CellsOfEdge::most, "More than ", CellsOfEdge::most,
                 " cells share an edge; use the patches strategy.");
         // Edges in order: patch, then length.
         Array<int>          flags(place, n_blocks), of_patches(place, n), padded(place, n);
         Array<std::int64_t> positions;
-        for_all(place, n_blocks, [=, steps = steps.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+        launch(place, n_blocks, [=, steps = steps.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t e) {
           flags[e] = steps[e] > 0;
         });
         const std::int64_t   n_edges = scan(flags, positions);
         Array<std::uint64_t> keys(place, n_edges);
         Array<int>           blocks(place, n_edges);
-        for_all(place, n_blocks,
-                [=, steps = steps.data(), positions = positions.data(), rows = rows.data(), keys = keys.data(),
-                 blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t e) {
-                  if (steps[e] == 0)
-                    return;
-                  keys[positions[e]] =
-                      std::uint64_t(rows[e] / rows_per_patch) << 8 | static_cast<unsigned int>(255 - steps[e]);
-                  blocks[positions[e]] = static_cast<int>(e);
-                });
+        launch(place, n_blocks,
+               [=, steps = steps.data(), positions = positions.data(), rows = rows.data(), keys = keys.data(),
+                blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+                 if (steps[e] == 0)
+                   return;
+                 keys[positions[e]] =
+                     std::uint64_t(rows[e] / rows_per_patch) << 8 | static_cast<unsigned int>(255 - steps[e]);
+                 blocks[positions[e]] = static_cast<int>(e);
+               });
         if (n_edges > 0)
           launch(place, [&](const Here where) {
             kernels::stable_sort_by_key(where, n_edges, keys.data(), blocks.data(), 8 + bits_for(n));
           });
         Array<std::int64_t> starts(place, n + 1);
-        for_all(place, n + 1, [=, keys = keys.data(), starts = starts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+        launch(place, n + 1, [=, keys = keys.data(), starts = starts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
           starts[p] = kernels::lower_bound(keys, keys + n_edges, static_cast<std::uint64_t>(p) << 8) - keys;
         });
-        for_all(place, n, [=, starts = starts.data(), padded = padded.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+        launch(place, n, [=, starts = starts.data(), padded = padded.data()] PATCHFEM_DEVICE(const std::int64_t p) {
           padded[p] = static_cast<int>((starts[p + 1] - starts[p] + EdgesView::lanes - 1) / EdgesView::lanes *
                                        EdgesView::lanes);
         });
         const std::int64_t n_slots = scan(padded, edge_offsets), n_slices = n_slots / EdgesView::lanes;
         Array<int>         widths(place, n_slices);
         edges.reinit(place, n_slots);
-        for_all(place, n_slots, [=, edges = edges.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+        launch(place, n_slots, [=, edges = edges.data()] PATCHFEM_DEVICE(const std::int64_t k) {
           edges[k] = {EdgesView::none, EdgesView::none, EdgesView::none, EdgesView::none};
         });
-        for_all(place, n_slices,
-                [=, edge_offsets = edge_offsets.data(), starts = starts.data(), blocks = blocks.data(),
-                 steps = steps.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
-                  const int          p     = patch_of(edge_offsets, n, slice * EdgesView::lanes);
-                  const std::int64_t first = starts[p] + slice * EdgesView::lanes - edge_offsets[p];
-                  widths[slice]            = steps[blocks[first]] * EdgesView::lanes;
-                });
+        launch(place, n_slices,
+               [=, edge_offsets = edge_offsets.data(), starts = starts.data(), blocks = blocks.data(),
+                steps = steps.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+                 const int          p     = patch_of(edge_offsets, n, slice * EdgesView::lanes);
+                 const std::int64_t first = starts[p] + slice * EdgesView::lanes - edge_offsets[p];
+                 widths[slice]            = steps[blocks[first]] * EdgesView::lanes;
+               });
         nodes.reinit(place, scan(widths, list_offsets) + 2 * EdgesView::lanes);
         cells.reinit(place, nodes.size());
-        for_all(place, nodes.size(),
-                [=, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t k) { nodes[k] = EdgesView::end; });
-        for_all(place, n_edges,
-                [=, edge_offsets = edge_offsets.data(), starts = starts.data(), blocks = blocks.data(),
-                 rows = rows.data(), buffered = buffered.data(), edges = edges.data(),
-                 list_offsets = list_offsets.data(), nodes = nodes.data(), cells = cells.data(), halo = halo.data(),
-                 halo_offsets = halo_offsets.data(), cells_of_patches = lists.cells.data(),
-                 cell_offsets = lists.cell_offsets.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-                  const int row = rows[blocks[k]], column = sparsity.columns[blocks[k]], p = row / rows_per_patch;
-                  const int first     = p * rows_per_patch,
-                            end       = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
-                  const int        lo = row < column ? row : column, hi = row < column ? column : row;
-                  const int *const its_halo = halo + halo_offsets[p];
-                  const auto       in_patch = [=](const int node) {
-                    return static_cast<std::uint16_t>(
-                        node >= first && node < end
-                                  ? node - first
-                                  : end - first +
-                                  (kernels::lower_bound(its_halo, halo + halo_offsets[p + 1], node) - its_halo));
-                  };
-                  const auto block_of = [=](const int i, const int j) {
-                    return i >= first && i < end
-                               ? static_cast<std::uint16_t>(sparsity.row_offsets[i] - sparsity.row_offsets[first] +
-                                                            place_of(sparsity, i, j))
-                               : EdgesView::none;
-                  };
-                  const std::int64_t slot    = edge_offsets[p] + k - starts[p];
-                  edges[slot]                = {in_patch(lo), in_patch(hi), block_of(lo, hi), block_of(hi, lo)};
-                  const int *const its_cells = cells_of_patches + cell_offsets[p];
-                  std::int64_t     at        = list_offsets[slot / EdgesView::lanes] + slot % EdgesView::lanes;
-                  CellsOfEdge(pairs, buffered, batch, lo, hi)
-                      .walk(dim, [&](const int node, const bool mark, const int cell) {
-                        nodes[at] = static_cast<std::uint16_t>(in_patch(node) | (mark ? EdgesView::mark : 0));
-                        cells[at] = static_cast<std::uint16_t>(
-                            kernels::lower_bound(its_cells, cells_of_patches + cell_offsets[p + 1], cell) - its_cells);
-                        at += EdgesView::lanes;
-                      });
-                });
+        launch(place, nodes.size(),
+               [=, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t k) { nodes[k] = EdgesView::end; });
+        launch(place, n_edges,
+               [=, edge_offsets = edge_offsets.data(), starts = starts.data(), blocks = blocks.data(),
+                rows = rows.data(), buffered = buffered.data(), edges = edges.data(),
+                list_offsets = list_offsets.data(), nodes = nodes.data(), cells = cells.data(), halo = halo.data(),
+                halo_offsets = halo_offsets.data(), cells_of_patches = lists.cells.data(),
+                cell_offsets = lists.cell_offsets.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                 const int row = rows[blocks[k]], column = sparsity.columns[blocks[k]], p = row / rows_per_patch;
+                 const int first     = p * rows_per_patch,
+                           end       = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
+                 const int        lo = row < column ? row : column, hi = row < column ? column : row;
+                 const int *const its_halo = halo + halo_offsets[p];
+                 const auto       in_patch = [=](const int node) {
+                   return static_cast<std::uint16_t>(
+                       node >= first && node < end
+                                 ? node - first
+                                 : end - first +
+                                 (kernels::lower_bound(its_halo, halo + halo_offsets[p + 1], node) - its_halo));
+                 };
+                 const auto block_of = [=](const int i, const int j) {
+                   return i >= first && i < end
+                              ? static_cast<std::uint16_t>(sparsity.row_offsets[i] - sparsity.row_offsets[first] +
+                                                           place_of(sparsity, i, j))
+                              : EdgesView::none;
+                 };
+                 const std::int64_t slot    = edge_offsets[p] + k - starts[p];
+                 edges[slot]                = {in_patch(lo), in_patch(hi), block_of(lo, hi), block_of(hi, lo)};
+                 const int *const its_cells = cells_of_patches + cell_offsets[p];
+                 std::int64_t     at        = list_offsets[slot / EdgesView::lanes] + slot % EdgesView::lanes;
+                 CellsOfEdge(pairs, buffered, batch, lo, hi)
+                     .walk(dim, [&](const int node, const bool mark, const int cell) {
+                       nodes[at] = static_cast<std::uint16_t>(in_patch(node) | (mark ? EdgesView::mark : 0));
+                       cells[at] = static_cast<std::uint16_t>(
+                           kernels::lower_bound(its_cells, cells_of_patches + cell_offsets[p + 1], cell) - its_cells);
+                       at += EdgesView::lanes;
+                     });
+               });
         finish(source, padded);
       }
 
@@ -329,13 +329,13 @@ namespace PatchFEM
       {
         const int  n = n_patches();
         Array<int> n_nodes(source.backend(), n), n_cells(source.backend(), n);
-        for_all(source.backend(), n,
-                [=, halo_offsets = halo_offsets.data(), cell_offsets = lists.cell_offsets.data(),
-                 n_nodes = n_nodes.data(), n_cells = n_cells.data(),
-                 rows = lists.rows_per_patch] PATCHFEM_DEVICE(const std::int64_t p) {
-                  n_nodes[p] = static_cast<int>(halo_offsets[p + 1] - halo_offsets[p]) + rows;
-                  n_cells[p] = static_cast<int>(cell_offsets[p + 1] - cell_offsets[p]);
-                });
+        launch(source.backend(), n,
+               [=, halo_offsets = halo_offsets.data(), cell_offsets = lists.cell_offsets.data(),
+                n_nodes = n_nodes.data(), n_cells = n_cells.data(),
+                rows = lists.rows_per_patch] PATCHFEM_DEVICE(const std::int64_t p) {
+                 n_nodes[p] = static_cast<int>(halo_offsets[p + 1] - halo_offsets[p]) + rows;
+                 n_cells[p] = static_cast<int>(cell_offsets[p + 1] - cell_offsets[p]);
+               });
         own = {halo_offsets.data(), halo.data(),  edge_offsets.data(), edges.data(),    list_offsets.data(),
                nodes.data(),        cells.data(), maximum(n_nodes),    maximum(n_edges)};
         require(

@@ -11,7 +11,7 @@ namespace PatchFEM
             "cell matrices go to a buffer that rows gather from",
             true,
             Staging::chunks,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_gather(where); }); },
+            [](const Backend &backend) { return dispatch(backend, [](auto where) { return make_gather(where); }); },
             [](const StructureEstimate &estimate, const Patches::AdditionalData &data) {
               // Pairs of rows with cells, and the cells of patches, of which chunks are made.
               return estimate.pair_places_bytes() + 4. * double(estimate.cells.n_pairs) +

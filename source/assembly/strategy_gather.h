@@ -71,13 +71,13 @@ namespace PatchFEM
       {
         Array<int>          sizes(source.backend(), source.batches.n_cells(source.row_cells.batch()));
         Array<std::int64_t> offsets;
-        for_all(source.backend(), sizes.size(),
-                [rows = source.row_cells.view().cells, first = source.batch().first_cell,
-                 n_comp = source.batches.n_components(), buffered = buffered.data(), sizes = sizes.data(),
-                 a_cell] PATCHFEM_DEVICE(const std::int64_t k) {
-                  const int cell = first + static_cast<int>(k);
-                  sizes[k]       = buffered[cell] ? BufferSizes(rows, cell, n_comp).matrix : static_cast<int>(a_cell);
-                });
+        launch(source.backend(), sizes.size(),
+               [rows = source.row_cells.view().cells, first = source.batch().first_cell,
+                n_comp = source.batches.n_components(), buffered = buffered.data(), sizes = sizes.data(),
+                a_cell] PATCHFEM_DEVICE(const std::int64_t k) {
+                 const int cell = first + static_cast<int>(k);
+                 sizes[k]       = buffered[cell] ? BufferSizes(rows, cell, n_comp).matrix : static_cast<int>(a_cell);
+               });
         return scan(sizes, offsets);
       }
 
@@ -115,30 +115,30 @@ namespace PatchFEM
         const int                   n_shape = batch.reference.n_shape, rows_per_patch = lists.rows_per_patch;
         const kernels::RowCellsView pairs = source.row_cells.view();
         Array<int>                  counts(place, lists.n_rows);
-        for_all(place, lists.n_rows,
-                [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  int n = 0;
-                  pairs.visit(row, [&](const int cell, int) { n += !buffered[cell]; });
-                  counts[row] = n;
-                });
+        launch(place, lists.n_rows,
+               [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 int n = 0;
+                 pairs.visit(row, [&](const int cell, int) { n += !buffered[cell]; });
+                 counts[row] = n;
+               });
         const std::int64_t n_pairs = scan(counts, staged_offsets);
         staged_pairs.reinit(place, n_pairs);
         lists.places.reinit(place, n_pairs * lists.place_bytes(n_shape));
-        for_all(place, lists.n_rows,
-                [=, buffered = buffered.data(), writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
-                 chunks = first_staged.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
-                 staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
-                  const int          *first = cells + chunk[0], *end = cells + chunk[1];
-                  std::int64_t        pair = offsets[row];
-                  pairs.visit(row, [&](const int cell, const int i) {
-                    if (buffered[cell])
-                      return;
-                    const auto slot    = kernels::lower_bound(first, end, cell) - first;
-                    staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
-                    writer.write(pair++, batch.nodes_of(cell), n_shape, i);
-                  });
-                });
+        launch(place, lists.n_rows,
+               [=, buffered = buffered.data(), writer = places_writer(source), chunk_of_patch = chunk_of_patch.data(),
+                chunks = first_staged.data(), cells = lists.staged_cells.data(), offsets = staged_offsets.data(),
+                staged_pairs = staged_pairs.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const std::int64_t *chunk = chunks + chunk_of_patch[row / rows_per_patch];
+                 const int          *first = cells + chunk[0], *end = cells + chunk[1];
+                 std::int64_t        pair = offsets[row];
+                 pairs.visit(row, [&](const int cell, const int i) {
+                   if (buffered[cell])
+                     return;
+                   const auto slot    = kernels::lower_bound(first, end, cell) - first;
+                   staged_pairs[pair] = static_cast<unsigned int>(slot * n_shape + i);
+                   writer.write(pair++, batch.nodes_of(cell), n_shape, i);
+                 });
+               });
       }
     };
   } // namespace

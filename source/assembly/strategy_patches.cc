@@ -11,7 +11,7 @@ namespace PatchFEM
             "each patch of rows integrates all cells that touch it",
             true,
             Staging::none,
-            [](const Backend &backend) { return choose(backend, [](auto where) { return make_patches(where); }); },
+            [](const Backend &backend) { return dispatch(backend, [](auto where) { return make_patches(where); }); },
             [](const StructureEstimate &estimate, const PatchFEM::Patches::AdditionalData &data) {
               return estimate.places_bytes(data);
             }};

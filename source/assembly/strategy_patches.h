@@ -107,52 +107,52 @@ namespace PatchFEM
         const kernels::RowCellsView rows    = source.row_cells.view();
         const int                   n_rows  = lists.n_rows;
         Array<std::uint8_t>         colours(place, n_cells);
-        for_all(place, n_cells,
-                [colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t cell) { colours[cell] = none; });
+        launch(place, n_cells,
+               [colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t cell) { colours[cell] = none; });
         for (int turn = 0; turn < Turns::n_turns; ++turn)
-          for_all(place, (n_cells + Turns::a_group - 1) / Turns::a_group,
-                  [=, buffered = buffered.data(), colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t group) {
-                    const int begin = Turns::cell_of(static_cast<int>(group), turn);
-                    for (int cell = begin; cell < begin + Turns::a_turn && cell < n_cells; ++cell)
-                    {
-                      if (buffered[cell])
-                        continue;
-                      std::uint64_t used  = 0;
-                      const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
-                      for (int r = 0; r < n; ++r)
-                        for (std::int64_t p = nodes[r] < n_rows ? rows.offsets[nodes[r]] : 0;
-                             nodes[r] < n_rows && p < rows.offsets[nodes[r] + 1]; ++p)
-                        {
-                          const int other = kernels::Pair::cell(rows.pairs[p]);
-                          if (Turns::turn_of(other) != turn || (other >= begin && other < cell))
-                            used |= std::uint64_t(1) << colours[other];
-                        }
-                      int colour = 0;
-                      while (colour < none - 1 && (used >> colour & 1u))
-                        ++colour;
-                      colours[cell] = static_cast<std::uint8_t>(colour);
-                    }
-                  });
+          launch(place, (n_cells + Turns::a_group - 1) / Turns::a_group,
+                 [=, buffered = buffered.data(), colours = colours.data()] PATCHFEM_DEVICE(const std::int64_t group) {
+                   const int begin = Turns::cell_of(static_cast<int>(group), turn);
+                   for (int cell = begin; cell < begin + Turns::a_turn && cell < n_cells; ++cell)
+                   {
+                     if (buffered[cell])
+                       continue;
+                     std::uint64_t used  = 0;
+                     const int    *nodes = rows.cells.nodes(cell), n = rows.cells.n_rows(cell);
+                     for (int r = 0; r < n; ++r)
+                       for (std::int64_t p = nodes[r] < n_rows ? rows.offsets[nodes[r]] : 0;
+                            nodes[r] < n_rows && p < rows.offsets[nodes[r] + 1]; ++p)
+                       {
+                         const int other = kernels::Pair::cell(rows.pairs[p]);
+                         if (Turns::turn_of(other) != turn || (other >= begin && other < cell))
+                           used |= std::uint64_t(1) << colours[other];
+                       }
+                     int colour = 0;
+                     while (colour < none - 1 && (used >> colour & 1u))
+                       ++colour;
+                     colours[cell] = static_cast<std::uint8_t>(colour);
+                   }
+                 });
         Array<std::uint64_t> keys(place, n_cells);
         Array<int>           order(place, n_cells), ranks(place, n_cells);
-        for_all(place, n_cells,
-                [colours = colours.data(), keys = keys.data(),
-                 order = order.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
-                  keys[cell]  = colours[cell];
-                  order[cell] = static_cast<int>(cell);
-                });
+        launch(place, n_cells,
+               [colours = colours.data(), keys = keys.data(),
+                order = order.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+                 keys[cell]  = colours[cell];
+                 order[cell] = static_cast<int>(cell);
+               });
         colours.release();
         launch(place, [&](const Here where) {
           kernels::stable_sort_by_key(where, n_cells, keys.data(), order.data(), bits_for(n_colours));
         });
-        for_all(place, n_cells, [order = order.data(), ranks = ranks.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n_cells, [order = order.data(), ranks = ranks.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           ranks[order[i]] = static_cast<int>(i);
         });
         find_cells_by(source, ranks);
-        for_all(place, lists.cells.size(),
-                [order = order.data(), cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  cells[i] = order[cells[i]];
-                });
+        launch(place, lists.cells.size(),
+               [order = order.data(), cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 cells[i] = order[cells[i]];
+               });
       }
 
       /**
@@ -177,44 +177,44 @@ namespace PatchFEM
         Array<int>                keys(place, n_computed), sorted(place, n_computed);
         const std::int64_t *const offsets = computed_offsets.data();
         row_levels.set_zero();
-        for_all(place, n,
-                [=, row_levels = row_levels.data(), keys = keys.data(),
-                 n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  const int first = static_cast<int>(p) * rows_per_patch, n_shape = batch.reference.n_shape;
-                  const int end  = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
-                  int       most = 0;
-                  for (std::int64_t k = 0; k < offsets[p + 1] - offsets[p]; ++k)
-                  {
-                    const int *nodes = batch.nodes_of(from[from_offsets[p] + k]);
-                    int        level = 0;
-                    for (int i = 0; i < n_shape; ++i)
-                      if (nodes[i] >= first && nodes[i] < end)
-                        level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
-                    keys[offsets[p] + k] =
-                        (level < most_levels ? level : most_levels) << position_bits | static_cast<int>(k);
-                    ++level;
-                    for (int i = 0; i < n_shape; ++i)
-                      if (nodes[i] >= first && nodes[i] < end)
-                        row_levels[nodes[i]] = level;
-                    most = level > most ? level : most;
-                  }
-                  n_levels[p] = most;
-                });
+        launch(place, n,
+               [=, row_levels = row_levels.data(), keys = keys.data(),
+                n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 const int first = static_cast<int>(p) * rows_per_patch, n_shape = batch.reference.n_shape;
+                 const int end  = first + rows_per_patch < n_rows ? first + rows_per_patch : n_rows;
+                 int       most = 0;
+                 for (std::int64_t k = 0; k < offsets[p + 1] - offsets[p]; ++k)
+                 {
+                   const int *nodes = batch.nodes_of(from[from_offsets[p] + k]);
+                   int        level = 0;
+                   for (int i = 0; i < n_shape; ++i)
+                     if (nodes[i] >= first && nodes[i] < end)
+                       level = row_levels[nodes[i]] > level ? row_levels[nodes[i]] : level;
+                   keys[offsets[p] + k] =
+                       (level < most_levels ? level : most_levels) << position_bits | static_cast<int>(k);
+                   ++level;
+                   for (int i = 0; i < n_shape; ++i)
+                     if (nodes[i] >= first && nodes[i] < end)
+                       row_levels[nodes[i]] = level;
+                   most = level > most ? level : most;
+                 }
+                 n_levels[p] = most;
+               });
         row_levels.release();
         level_ends.reinit(place, scan(n_levels, lists.level_offsets));
         most_levels_of_patch = maximum(n_levels);
         require(most_levels_of_patch <= most_levels,
                 "More than " + std::to_string(most_levels) + " cells share a node; repair the mesh.");
         launch(place, [&](const Here where) { kernels::sort_segments(where, n_computed, n, offsets, keys.data()); });
-        for_all(place, n,
-                [=, keys = keys.data(), level_offsets = lists.level_offsets.data(), cells = sorted.data(),
-                 level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k)
-                  {
-                    cells[k] = from[from_offsets[p] + (keys[k] & ((1 << position_bits) - 1))];
-                    level_ends[level_offsets[p] + (keys[k] >> position_bits)] = static_cast<int>(k - offsets[p]) + 1;
-                  }
-                });
+        launch(place, n,
+               [=, keys = keys.data(), level_offsets = lists.level_offsets.data(), cells = sorted.data(),
+                level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k)
+                 {
+                   cells[k] = from[from_offsets[p] + (keys[k] & ((1 << position_bits) - 1))];
+                   level_ends[level_offsets[p] + (keys[k] >> position_bits)] = static_cast<int>(k - offsets[p]) + 1;
+                 }
+               });
         lists.cells.swap(sorted);
         lists.cell_offsets.swap(computed_offsets);
       }
@@ -228,24 +228,24 @@ namespace PatchFEM
         Array<int>          kept, n_levels(place, n);
         Array<std::int64_t> computed_offsets;
         kept.reinit(place, scan(counts, computed_offsets));
-        for_all(place, n,
-                [buffered = buffered.data(), from = lists.cells.data(), from_offsets = lists.cell_offsets.data(),
-                 counts = counts.data(), offsets = computed_offsets.data(), kept = kept.data(),
-                 n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  std::int64_t out = offsets[p];
-                  for (std::int64_t i = from_offsets[p]; i < from_offsets[p + 1]; ++i)
-                    if (!buffered[from[i]])
-                      kept[out++] = from[i];
-                  n_levels[p] = counts[p] > 0;
-                });
+        launch(place, n,
+               [buffered = buffered.data(), from = lists.cells.data(), from_offsets = lists.cell_offsets.data(),
+                counts = counts.data(), offsets = computed_offsets.data(), kept = kept.data(),
+                n_levels = n_levels.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 std::int64_t out = offsets[p];
+                 for (std::int64_t i = from_offsets[p]; i < from_offsets[p + 1]; ++i)
+                   if (!buffered[from[i]])
+                     kept[out++] = from[i];
+                 n_levels[p] = counts[p] > 0;
+               });
         level_ends.reinit(place, scan(n_levels, lists.level_offsets));
         most_levels_of_patch = maximum(n_levels);
-        for_all(place, n,
-                [counts = counts.data(), level_offsets = lists.level_offsets.data(),
-                 level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  if (counts[p] > 0)
-                    level_ends[level_offsets[p]] = counts[p];
-                });
+        launch(place, n,
+               [counts = counts.data(), level_offsets = lists.level_offsets.data(),
+                level_ends = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 if (counts[p] > 0)
+                   level_ends[level_offsets[p]] = counts[p];
+               });
         lists.cells.swap(kept);
         lists.cell_offsets.swap(computed_offsets);
       }
@@ -254,14 +254,14 @@ namespace PatchFEM
       Array<int> count_computed(const Source &source) const
       {
         Array<int> counts(source.backend(), lists.n_patches());
-        for_all(source.backend(), counts.size(),
-                [buffered = buffered.data(), cells = lists.cells.data(), offsets = lists.cell_offsets.data(),
-                 counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  int n_computed = 0;
-                  for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
-                    n_computed += !buffered[cells[i]];
-                  counts[p] = n_computed;
-                });
+        launch(source.backend(), counts.size(),
+               [buffered = buffered.data(), cells = lists.cells.data(), offsets = lists.cell_offsets.data(),
+                counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 int n_computed = 0;
+                 for (std::int64_t i = offsets[p]; i < offsets[p + 1]; ++i)
+                   n_computed += !buffered[cells[i]];
+                 counts[p] = n_computed;
+               });
         return counts;
       }
 
@@ -278,75 +278,75 @@ namespace PatchFEM
         const int word_width = this->word_width = eight ? block_width : PlacesView::word_bytes(n_shape, pair_bits);
         const std::int64_t *const cell_offsets  = lists.cell_offsets.data();
         lists.places.reinit(place, lists.cells.size() * word_width * (eight ? PlacesView::numbers_of_eight : 1));
-        for_all(place, lists.cells.size(),
-                [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                  const int          patch = patch_of(cell_offsets, n, entry);
-                  const int         *nodes = batch.nodes_of(cells[entry]);
-                  const std::int64_t first = std::int64_t(patch) * rows_per_patch;
-                  const auto owns  = [=](const int node) { return node < n_rows && node / rows_per_patch == patch; };
-                  const auto block = [=](const int row, const int column) {
-                    return static_cast<unsigned int>(sparsity.row_offsets[row] - sparsity.row_offsets[first] +
-                                                     place_of(sparsity, row, column));
-                  };
-                  unsigned int  unused = 0;
-                  std::uint64_t word   = 0;
-                  for (int i = 0; eight && i < n_shape; ++i)
-                    if (owns(nodes[i]))
-                      unused = block(nodes[i], nodes[i]);
-                  for (int i = 0; i < n_shape; ++i)
-                    for (int j = i + 1; j < n_shape; ++j)
-                    {
-                      const bool own_i = owns(nodes[i]), own_j = owns(nodes[j]);
-                      const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
-                      const int  row = nodes[in_i ? i : j], column = nodes[in_i ? j : i];
-                      if (eight)
-                        store_packed(words, word_width,
-                                     entry * PlacesView::numbers_of_eight + PlacesView::position_of_eight(i, j),
-                                     own_i || own_j ? block(row, column) : unused);
-                      else if (own_i || own_j)
-                        word |= static_cast<std::uint64_t>(place_of(sparsity, row, column))
-                                << (pair_bits * PlacesView::pair_number(n_shape, i, j));
-                    }
-                  if (eight)
-                    return;
-                  if (word_width == 8)
-                    reinterpret_cast<std::uint64_t *>(words)[entry] = word;
-                  else
-                    store_packed(words, word_width, entry, static_cast<unsigned int>(word));
-                });
+        launch(place, lists.cells.size(),
+               [=, cells = lists.cells.data(), words = lists.places.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+                 const int          patch = patch_of(cell_offsets, n, entry);
+                 const int         *nodes = batch.nodes_of(cells[entry]);
+                 const std::int64_t first = std::int64_t(patch) * rows_per_patch;
+                 const auto owns  = [=](const int node) { return node < n_rows && node / rows_per_patch == patch; };
+                 const auto block = [=](const int row, const int column) {
+                   return static_cast<unsigned int>(sparsity.row_offsets[row] - sparsity.row_offsets[first] +
+                                                    place_of(sparsity, row, column));
+                 };
+                 unsigned int  unused = 0;
+                 std::uint64_t word   = 0;
+                 for (int i = 0; eight && i < n_shape; ++i)
+                   if (owns(nodes[i]))
+                     unused = block(nodes[i], nodes[i]);
+                 for (int i = 0; i < n_shape; ++i)
+                   for (int j = i + 1; j < n_shape; ++j)
+                   {
+                     const bool own_i = owns(nodes[i]), own_j = owns(nodes[j]);
+                     const bool in_i = own_i && (!own_j || nodes[i] < nodes[j]);
+                     const int  row = nodes[in_i ? i : j], column = nodes[in_i ? j : i];
+                     if (eight)
+                       store_packed(words, word_width,
+                                    entry * PlacesView::numbers_of_eight + PlacesView::position_of_eight(i, j),
+                                    own_i || own_j ? block(row, column) : unused);
+                     else if (own_i || own_j)
+                       word |= static_cast<std::uint64_t>(place_of(sparsity, row, column))
+                               << (pair_bits * PlacesView::pair_number(n_shape, i, j));
+                   }
+                 if (eight)
+                   return;
+                 if (word_width == 8)
+                   reinterpret_cast<std::uint64_t *>(words)[entry] = word;
+                 else
+                   store_packed(words, word_width, entry, static_cast<unsigned int>(word));
+               });
         // Of the columns before a row that its patch has, too, where computed cells touch the row.
         Array<int>          counts(place, n_rows);
         Array<std::int64_t> offsets;
-        for_all(place, n_rows,
-                [=, pairs = source.row_cells.view(), buffered = buffered.data(), counts = counts.data(),
-                 diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const std::int64_t first   = row / rows_per_patch * rows_per_patch;
-                  bool               touched = false;
-                  int                count   = 0;
-                  pairs.visit(row, [&](const int cell, int) { touched = touched || !buffered[cell]; });
-                  for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
-                    if (sparsity.columns[e] == row)
-                      diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
-                    else
-                      count += touched && sparsity.columns[e] >= first && sparsity.columns[e] < row;
-                  counts[row] = count;
-                });
+        launch(place, n_rows,
+               [=, pairs = source.row_cells.view(), buffered = buffered.data(), counts = counts.data(),
+                diagonal = lists.diagonal_places.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const std::int64_t first   = row / rows_per_patch * rows_per_patch;
+                 bool               touched = false;
+                 int                count   = 0;
+                 pairs.visit(row, [&](const int cell, int) { touched = touched || !buffered[cell]; });
+                 for (std::int64_t e = sparsity.row_offsets[row]; e < sparsity.row_offsets[row + 1]; ++e)
+                   if (sparsity.columns[e] == row)
+                     diagonal[row] = static_cast<std::uint8_t>(e - sparsity.row_offsets[row]);
+                   else
+                     count += touched && sparsity.columns[e] >= first && sparsity.columns[e] < row;
+                 counts[row] = count;
+               });
         copies.reinit(place, 2 * scan(counts, offsets) * block_width);
         write_patch_offsets(place, offsets.data(), copy_offsets);
-        for_all(place, n_rows,
-                [=, offsets = offsets.data(), copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const std::int64_t first = row / rows_per_patch * rows_per_patch, base = sparsity.row_offsets[first];
-                  std::int64_t       copy = 2 * offsets[row];
-                  for (std::int64_t e = sparsity.row_offsets[row];
-                       copy < 2 * offsets[row + 1] && e < sparsity.row_offsets[row + 1]; ++e)
-                    if (const int column = sparsity.columns[e]; column >= first && column < row)
-                    {
-                      const std::int64_t from =
-                          sparsity.row_offsets[column] + place_of(sparsity, column, static_cast<int>(row));
-                      store_packed(copies, block_width, copy++, static_cast<unsigned int>(from - base));
-                      store_packed(copies, block_width, copy++, static_cast<unsigned int>(e - base));
-                    }
-                });
+        launch(place, n_rows,
+               [=, offsets = offsets.data(), copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const std::int64_t first = row / rows_per_patch * rows_per_patch, base = sparsity.row_offsets[first];
+                 std::int64_t       copy = 2 * offsets[row];
+                 for (std::int64_t e = sparsity.row_offsets[row];
+                      copy < 2 * offsets[row + 1] && e < sparsity.row_offsets[row + 1]; ++e)
+                   if (const int column = sparsity.columns[e]; column >= first && column < row)
+                   {
+                     const std::int64_t from =
+                         sparsity.row_offsets[column] + place_of(sparsity, column, static_cast<int>(row));
+                     store_packed(copies, block_width, copy++, static_cast<unsigned int>(from - base));
+                     store_packed(copies, block_width, copy++, static_cast<unsigned int>(e - base));
+                   }
+               });
       }
 
       /** The places of a cell's columns in the patch's rows. */
@@ -359,7 +359,7 @@ namespace PatchFEM
         const std::int64_t *const cell_offsets = lists.cell_offsets.data();
         Array<int>                counts(place, lists.cells.size()), of_patches(place, n); // of pairs
         Array<std::int64_t>       positions;
-        for_all(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+        launch(place, lists.cells.size(), [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
           const int  first = patch_of(cell_offsets, n, entry) * rows_per_patch, n_shape = batch.reference.n_shape;
           const int  end    = first + rows_per_patch < n_all ? first + rows_per_patch : n_all;
           const int *nodes  = batch.nodes_of(cells[entry]);
@@ -369,28 +369,27 @@ namespace PatchFEM
           counts[entry] = n_rows;
         });
         lists.places.reinit(place, scan(counts, positions) * lists.place_bytes(batch.reference.n_shape));
-        for_all(
-            place, n,
-            [=, positions = positions.data(), of_patches = of_patches.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-              of_patches[p] = static_cast<int>(positions[cell_offsets[p + 1]] - positions[cell_offsets[p]]);
-            });
+        launch(place, n,
+               [=, positions = positions.data(), of_patches = of_patches.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 of_patches[p] = static_cast<int>(positions[cell_offsets[p + 1]] - positions[cell_offsets[p]]);
+               });
         scan(of_patches, pair_offsets);
         const int width = maximum(of_patches) <= 65536 ? 2 : 4;
         cell_pair_width = width;
         cell_pairs.reinit(place, lists.cells.size() * width);
-        for_all(place, lists.cells.size(),
-                [=, writer = places_writer(source), positions = positions.data(), pair_offsets = pair_offsets.data(),
-                 cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
-                  const int    patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
-                  const int    first = patch * rows_per_patch;
-                  const int    end   = first + rows_per_patch < n_all ? first + rows_per_patch : n_all;
-                  const int   *nodes = batch.nodes_of(cells[entry]);
-                  std::int64_t pair  = positions[entry];
-                  store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
-                  for (int i = 0; i < n_shape; ++i)
-                    if (nodes[i] >= first && nodes[i] < end)
-                      writer.write(pair++, nodes, n_shape, i);
-                });
+        launch(place, lists.cells.size(),
+               [=, writer = places_writer(source), positions = positions.data(), pair_offsets = pair_offsets.data(),
+                cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t entry) {
+                 const int    patch = patch_of(cell_offsets, n, entry), n_shape = batch.reference.n_shape;
+                 const int    first = patch * rows_per_patch;
+                 const int    end   = first + rows_per_patch < n_all ? first + rows_per_patch : n_all;
+                 const int   *nodes = batch.nodes_of(cells[entry]);
+                 std::int64_t pair  = positions[entry];
+                 store_packed(cell_pairs, width, entry, static_cast<unsigned int>(pair - pair_offsets[patch]));
+                 for (int i = 0; i < n_shape; ++i)
+                   if (nodes[i] >= first && nodes[i] < end)
+                     writer.write(pair++, nodes, n_shape, i);
+               });
       }
     };
   } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
 #include <patchfem/kernels/primitives.h>
@@ -35,8 +35,8 @@ namespace PatchFEM
     unsigned int sides = 0;
     for (int s = 0; s < 6; ++s)
       sides |= static_cast<unsigned int>(box.open_sides[s]) << s;
-    choose(backend, [&](auto where) { mark(where, labels, sides); });
-    dispatch(backend, [&](auto where) { kernels::exclusive_scan(where, n_words, counts.data(), first.data()); });
+    dispatch(backend, [&](auto where) { mark(where, labels, sides); });
+    launch(backend, [&](auto where) { kernels::exclusive_scan(where, n_words, counts.data(), first.data()); });
     const std::int64_t found = first.read(n_words);
     require(found < std::numeric_limits<int>::max(), "There are ", found,
             " cells of fluid, more than rows of a matrix can have.");
@@ -45,7 +45,7 @@ namespace PatchFEM
 
   int FluidCells::find_closed_parts()
   {
-    n_closed = choose(backend(), [&](auto where) { return find_closed_parts(where); });
+    n_closed = dispatch(backend(), [&](auto where) { return find_closed_parts(where); });
     return n_closed;
   }
 
@@ -58,27 +58,27 @@ namespace PatchFEM
             " can be projected away.");
     if (n_closed == 0)
       return NullSpace<Number>();
-    return NullSpace<Number>(choose(backend(), [&](auto where) { return constants_of_parts(where); }));
+    return NullSpace<Number>(dispatch(backend(), [&](auto where) { return constants_of_parts(where); }));
   }
 
   template <typename Number>
   void FluidCells::to_cells(const Vector<Number> &values, Array<double> &cells) const
   {
     require(std::int64_t(values.size()) == n, "A vector does not have the size of the fluid.");
-    choose(backend(), [&](auto where) { to_cells(where, values, cells); });
+    dispatch(backend(), [&](auto where) { to_cells(where, values, cells); });
   }
 
   template <typename Number>
   void FluidCells::from_cells(const Array<double> &cells, Vector<Number> &values) const
   {
     require(std::int64_t(cells.size()) == box.n_cells(), "Values of cells do not fit their grid.");
-    choose(backend(), [&](auto where) { from_cells(where, cells, values); });
+    dispatch(backend(), [&](auto where) { from_cells(where, cells, values); });
   }
 
   template <typename Number>
   void VoxelPoisson<Number>::reinit(const FluidCells &cells)
   {
-    choose(cells.backend(), [&](auto where) { reinit(where, cells); });
+    dispatch(cells.backend(), [&](auto where) { reinit(where, cells); });
   }
 
   template <typename Number>
@@ -93,7 +93,7 @@ namespace PatchFEM
       require(std::int64_t(velocities.component[d].size()) == grid.n_faces(d), "Velocities do not fit their grid.");
     require(divergence == nullptr || std::int64_t(divergence->size()) == grid.n_cells(),
             "Values of cells do not fit their grid.");
-    choose(cells.backend(), [&](auto where) { assemble_rhs(where, cells, velocities, divergence, scale, rhs); });
+    dispatch(cells.backend(), [&](auto where) { assemble_rhs(where, cells, velocities, divergence, scale, rhs); });
   }
 
   template <typename Number>
@@ -106,7 +106,7 @@ namespace PatchFEM
       require(std::int64_t(velocities.component[d].size()) == cells.grid().n_faces(d),
               "Velocities do not fit their grid.");
     require(std::int64_t(pressure.size()) == cells.n_unknowns(), "A pressure does not have the size of the fluid.");
-    choose(cells.backend(), [&](auto where) { project(where, cells, pressure, scale, velocities); });
+    dispatch(cells.backend(), [&](auto where) { project(where, cells, pressure, scale, velocities); });
   }
 
 #define INSTANTIATE(Number)                                                                         \

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "kernels/count_bits.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/assembly/voxel_poisson.h>
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/primitives.h>
 
-/** @file The steps (see run.h) of voxel_poisson.h. */
+/** @file The steps (see launch.h) of voxel_poisson.h. */
 namespace PatchFEM
 {
   namespace
@@ -267,13 +267,13 @@ namespace PatchFEM
     Array<int> number(backend(), 1);
     number.set_zero();
     int *const parent = this->parent.data(), *const surface = this->surface.data();
-    for_all(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
         parent[row]  = row;
         surface[row] = 0;
       });
     });
-    for_all(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int        word  = static_cast<int>(i);
       const VoxelBits *at    = grid.bits + word;
       const auto       fluid = [&](const int step) { return at[step].fluid; };
@@ -286,7 +286,7 @@ namespace PatchFEM
       join_rows(grid, parent, word, z, fluid(y) & fluid(y + z));
     });
     // Marks the roots of parts with a cell beside air, and cells that have solid ones all around.
-    for_all(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(backend(), words, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int word = static_cast<int>(i);
       if (grid.bits[word].fluid == 0)
         return;
@@ -305,7 +305,7 @@ namespace PatchFEM
           kernels::atomic_max(mark, 1);
       });
     });
-    for_all(backend(), words, [=, number = number.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(backend(), words, [=, number = number.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
         if (parent[row] == row && surface[row] == 0)
           kernels::atomic_increment(number);
@@ -321,29 +321,29 @@ namespace PatchFEM
     Array<int>          flags(backend(), n);
     Array<std::int64_t> numbers(backend(), std::size_t(n) + 1); // of roots: closed parts before
     flags.set_zero();
-    for_all(backend(), grid.all_words(),
-            [=, parent = parent.data(), surface = surface.data(),
-             flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
-                if (parent[row] == row && surface[row] == 0)
-                  flags[row] = 1;
-              });
-            });
+    launch(backend(), grid.all_words(),
+           [=, parent = parent.data(), surface = surface.data(),
+            flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             for_each_run(grid, static_cast<int>(i), [&](std::uint32_t, const int row) {
+               if (parent[row] == row && surface[row] == 0)
+                 flags[row] = 1;
+             });
+           });
     launch(backend(), [&](const Here where) { kernels::exclusive_scan(where, n, flags.data(), numbers.data()); });
     std::vector<Vector<double>> constants;
     for (int part = 0; part < n_closed; ++part)
     {
       constants.emplace_back(backend());
       constants.back().reinit(backend(), n, true);
-      for_all(backend(), n_bits(),
-              [=, parent = parent.data(), surface = surface.data(), numbers = numbers.data(),
-               values = constants.back().data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const VoxelCell cell(grid, i);
-                if (!cell.is_fluid())
-                  return;
-                const int root         = root_of(parent, start_of_run(grid, cell.word, cell.bit));
-                values[cell.row(grid)] = surface[root] == 0 && numbers[root] == part ? 1. : 0.;
-              });
+      launch(backend(), n_bits(),
+             [=, parent = parent.data(), surface = surface.data(), numbers = numbers.data(),
+              values = constants.back().data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               const VoxelCell cell(grid, i);
+               if (!cell.is_fluid())
+                 return;
+               const int root         = root_of(parent, start_of_run(grid, cell.word, cell.bit));
+               values[cell.row(grid)] = surface[root] == 0 && numbers[root] == part ? 1. : 0.;
+             });
     }
     return constants;
   }
@@ -352,25 +352,25 @@ namespace PatchFEM
   void FluidCells::to_cells(Where, const Vector<Number> &values, Array<double> &cells) const
   {
     cells.reinit(backend(), box.n_cells());
-    for_all(backend(), n_bits(),
-            [=, grid = view(), rows = values.data(), cells = cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const VoxelCell  cell(grid, i);
-              const VoxelPlace place(grid, cell);
-              if (place.exists)
-                cells[place.index] = cell.is_fluid() ? static_cast<double>(rows[cell.row(grid)]) : 0.;
-            });
+    launch(backend(), n_bits(),
+           [=, grid = view(), rows = values.data(), cells = cells.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const VoxelCell  cell(grid, i);
+             const VoxelPlace place(grid, cell);
+             if (place.exists)
+               cells[place.index] = cell.is_fluid() ? static_cast<double>(rows[cell.row(grid)]) : 0.;
+           });
   }
 
   template <typename Number, typename Where>
   void FluidCells::from_cells(Where, const Array<double> &cells, Vector<Number> &values) const
   {
     values.reinit(backend(), n, true);
-    for_all(backend(), n_bits(),
-            [=, grid = view(), cells = cells.data(), rows = values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const VoxelCell cell(grid, i);
-              if (cell.is_fluid())
-                rows[cell.row(grid)] = static_cast<Number>(cells[VoxelPlace(grid, cell).index]);
-            });
+    launch(backend(), n_bits(),
+           [=, grid = view(), cells = cells.data(), rows = values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const VoxelCell cell(grid, i);
+             if (cell.is_fluid())
+               rows[cell.row(grid)] = static_cast<Number>(cells[VoxelPlace(grid, cell).index]);
+           });
   }
 
   template <typename Number>
@@ -388,44 +388,43 @@ namespace PatchFEM
     // Of each word the number of entries off the diagonal, and into widths[slice] the columns of an mDIA slice, 32
     // times the most neighbours of one of its rows. Neighbours of the 32 cells are added side by side: bit c of sum[k]
     // is digit k of the number of cell c.
-    for_all(
-        backend, n_words, [=, counts = counts.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          const std::uint32_t cells = grid.bits[i].fluid;
-          counts[i]                 = 0;
-          if (cells == 0)
-            return;
-          const VoxelNeighbours neighbours(grid, static_cast<int>(i));
-          std::uint32_t         sum[3] = {0, 0, 0};
-          for (int k = 0; k < 6; ++k)
-          {
-            const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
-            sum[0] ^= one;
-            sum[2] ^= sum[1] & two;
-            sum[1] ^= two;
-          }
-          counts[i] = kernels::count_bits(sum[0]) + 2 * kernels::count_bits(sum[1]) + 4 * kernels::count_bits(sum[2]);
+    launch(backend, n_words, [=, counts = counts.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      const std::uint32_t cells = grid.bits[i].fluid;
+      counts[i]                 = 0;
+      if (cells == 0)
+        return;
+      const VoxelNeighbours neighbours(grid, static_cast<int>(i));
+      std::uint32_t         sum[3] = {0, 0, 0};
+      for (int k = 0; k < 6; ++k)
+      {
+        const std::uint32_t one = neighbours.fluid[k] & cells, two = sum[0] & one;
+        sum[0] ^= one;
+        sum[2] ^= sum[1] & two;
+        sum[1] ^= two;
+      }
+      counts[i] = kernels::count_bits(sum[0]) + 2 * kernels::count_bits(sum[1]) + 4 * kernels::count_bits(sum[2]);
 
-          // The cells whose rows are in the first of at most two slices.
-          const std::int64_t row   = grid.first[i];
-          const int          room  = static_cast<int>(32 - row % 32);
-          std::uint32_t      later = cells;
-          for (int k = 0; k < room; ++k)
-            later &= later - 1;
-          const auto most = [&](const std::uint32_t among) {
-            std::uint32_t candidates = among;
-            int           result     = 0;
-            for (int k = 2; k >= 0; --k)
-              if ((candidates & sum[k]) != 0)
-              {
-                candidates &= sum[k];
-                result += 1 << k;
-              }
-            return result;
-          };
-          kernels::atomic_max(widths + row / 32, 32 * most(cells & ~later));
-          if (later != 0)
-            kernels::atomic_max(widths + row / 32 + 1, 32 * most(later));
-        });
+      // The cells whose rows are in the first of at most two slices.
+      const std::int64_t row   = grid.first[i];
+      const int          room  = static_cast<int>(32 - row % 32);
+      std::uint32_t      later = cells;
+      for (int k = 0; k < room; ++k)
+        later &= later - 1;
+      const auto most = [&](const std::uint32_t among) {
+        std::uint32_t candidates = among;
+        int           result     = 0;
+        for (int k = 2; k >= 0; --k)
+          if ((candidates & sum[k]) != 0)
+          {
+            candidates &= sum[k];
+            result += 1 << k;
+          }
+        return result;
+      };
+      kernels::atomic_max(widths + row / 32, 32 * most(cells & ~later));
+      if (later != 0)
+        kernels::atomic_max(widths + row / 32 + 1, 32 * most(later));
+    });
     Array<std::int64_t> slices(backend, std::size_t(n_slices) + 1);
     launch(backend, [&](const Here where) {
       kernels::exclusive_scan(where, n_words, counts.data(), sums.data());
@@ -437,7 +436,7 @@ namespace PatchFEM
     int *const                columns       = all_columns.data();
     A.reinit(n_rows, Number(-1), std::move(slices), std::move(all_columns), n_off_diagonal);
     // The diagonal is the number of neighbours that are not solid, and 1 where there are none.
-    for_all(backend, cells.n_bits(), [=, diagonal = A.view().diagonal] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(backend, cells.n_bits(), [=, diagonal = A.view().diagonal] PATCHFEM_DEVICE(const std::int64_t i) {
       const VoxelCell cell(grid, i);
       if (!cell.is_fluid())
         return;
@@ -481,35 +480,35 @@ namespace PatchFEM
                                           Vector<Number>       &rhs) const
   {
     rhs.reinit(cells.backend(), cells.n_unknowns(), true);
-    for_all(cells.backend(), cells.n_bits(),
-            [=, grid = cells.view(), h = cells.grid().h, velocity = pointers_of(velocities),
-             divergence = divergences != nullptr ? divergences->data() : nullptr,
-             result     = rhs.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const VoxelCell cell(grid, i);
-              if (!cell.is_fluid())
-                return;
-              const VoxelPlace      place(grid, cell);
-              const VoxelNeighbours neighbours(grid, cell.word);
-              double                flow  = 0.;
-              bool                  moves = false;
-              for (int d = 0; d < 3; ++d)
-              {
-                const double *face = velocity[d] + place.face(grid, d);
-                if (cell.is_in(neighbours.open[2 - d]))
-                {
-                  flow -= face[0];
-                  moves = true;
-                }
-                if (cell.is_in(neighbours.open[3 + d]))
-                {
-                  flow += face[face_step(grid, d)];
-                  moves = true;
-                }
-              }
-              if (divergence != nullptr)
-                flow -= h * divergence[place.index];
-              result[cell.row(grid)] = static_cast<Number>(moves ? -factor * flow : 0.);
-            });
+    launch(cells.backend(), cells.n_bits(),
+           [=, grid = cells.view(), h = cells.grid().h, velocity = pointers_of(velocities),
+            divergence = divergences != nullptr ? divergences->data() : nullptr,
+            result     = rhs.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const VoxelCell cell(grid, i);
+             if (!cell.is_fluid())
+               return;
+             const VoxelPlace      place(grid, cell);
+             const VoxelNeighbours neighbours(grid, cell.word);
+             double                flow  = 0.;
+             bool                  moves = false;
+             for (int d = 0; d < 3; ++d)
+             {
+               const double *face = velocity[d] + place.face(grid, d);
+               if (cell.is_in(neighbours.open[2 - d]))
+               {
+                 flow -= face[0];
+                 moves = true;
+               }
+               if (cell.is_in(neighbours.open[3 + d]))
+               {
+                 flow += face[face_step(grid, d)];
+                 moves = true;
+               }
+             }
+             if (divergence != nullptr)
+               flow -= h * divergence[place.index];
+             result[cell.row(grid)] = static_cast<Number>(moves ? -factor * flow : 0.);
+           });
   }
 
   /** Faces between two cells of air stay. A cell does the faces below it, and those above it at the end of the grid. */
@@ -521,45 +520,45 @@ namespace PatchFEM
                                      const double          scale,
                                      FaceVelocities       &velocities) const
   {
-    for_all(cells.backend(), cells.n_bits(),
-            [=, grid = cells.view(), pressure = pressures.data(),
-             velocity = pointers_of(velocities)] PATCHFEM_DEVICE(const std::int64_t i) {
-              const VoxelCell  cell(grid, i);
-              const VoxelPlace place(grid, cell);
-              if (!place.exists)
-                return;
-              const VoxelNeighbours neighbours(grid, cell.word);
-              const bool            fluid = cell.is_fluid(), open = cell.is_in(cell.bits.open);
-              const int             row     = fluid ? cell.row(grid) : 0;
-              const double          p       = fluid ? static_cast<double>(pressure[row]) : 0.;
-              const int             step[3] = {0, grid.step_y(), grid.step_z()};
-              for (int d = 0; d < 3; ++d)
-              {
-                double    *face        = velocity[d] + place.face(grid, d);
-                const bool other_open  = cell.is_in(neighbours.open[2 - d]);
-                const bool other_fluid = cell.is_in(neighbours.fluid[2 - d]);
-                if (!open || !other_open)
-                  *face = 0.;
-                else if (fluid || other_fluid)
-                {
-                  double other = 0.;
-                  if (other_fluid && d > 0)
-                    other = static_cast<double>(
-                        pressure[cell.row(grid.first[cell.word - step[d]], neighbours.fluid[2 - d])]);
-                  else if (other_fluid) // its number is the one before that which this cell has, or would have
-                    other = static_cast<double>(pressure[(fluid ? row : cell.row(grid)) - 1]);
-                  *face -= scale * (p - other);
-                }
+    launch(cells.backend(), cells.n_bits(),
+           [=, grid = cells.view(), pressure = pressures.data(),
+            velocity = pointers_of(velocities)] PATCHFEM_DEVICE(const std::int64_t i) {
+             const VoxelCell  cell(grid, i);
+             const VoxelPlace place(grid, cell);
+             if (!place.exists)
+               return;
+             const VoxelNeighbours neighbours(grid, cell.word);
+             const bool            fluid = cell.is_fluid(), open = cell.is_in(cell.bits.open);
+             const int             row     = fluid ? cell.row(grid) : 0;
+             const double          p       = fluid ? static_cast<double>(pressure[row]) : 0.;
+             const int             step[3] = {0, grid.step_y(), grid.step_z()};
+             for (int d = 0; d < 3; ++d)
+             {
+               double    *face        = velocity[d] + place.face(grid, d);
+               const bool other_open  = cell.is_in(neighbours.open[2 - d]);
+               const bool other_fluid = cell.is_in(neighbours.fluid[2 - d]);
+               if (!open || !other_open)
+                 *face = 0.;
+               else if (fluid || other_fluid)
+               {
+                 double other = 0.;
+                 if (other_fluid && d > 0)
+                   other = static_cast<double>(
+                       pressure[cell.row(grid.first[cell.word - step[d]], neighbours.fluid[2 - d])]);
+                 else if (other_fluid) // its number is the one before that which this cell has, or would have
+                   other = static_cast<double>(pressure[(fluid ? row : cell.row(grid)) - 1]);
+                 *face -= scale * (p - other);
+               }
 
-                if (place.at[d] + 1 < grid.n[d])
-                  continue;
-                double &above = face[face_step(grid, d)];
-                if (!open || !cell.is_in(neighbours.open[3 + d]))
-                  above = 0.;
-                else if (fluid)
-                  above -= scale * (0. - p);
-              }
-            });
+               if (place.at[d] + 1 < grid.n[d])
+                 continue;
+               double &above = face[face_step(grid, d)];
+               if (!open || !cell.is_in(neighbours.open[3 + d]))
+                 above = 0.;
+               else if (fluid)
+                 above -= scale * (0. - p);
+             }
+           });
   }
 
 #define INSTANTIATE(Number)                                                                                \

@@ -243,7 +243,7 @@ namespace PatchFEM
                                          copy_on_host);
       }
 #endif
-      dispatch(to.kind() == BackendKind::host ? from : to, [&](auto) { copy_on_host(destination, source, bytes); });
+      launch(to.kind() == BackendKind::host ? from : to, [&](auto) { copy_on_host(destination, source, bytes); });
     }
 
     void set_zero(const Backend &backend, void *const pointer, const std::size_t bytes)
@@ -254,7 +254,7 @@ namespace PatchFEM
       if (backend.kind() == BackendKind::cuda)
         return cuda_runtime::set_zero(pointer, bytes, backend.stream());
 #endif
-      dispatch(backend, [&](auto) {
+      launch(backend, [&](auto) {
         for_pieces(bytes, [&](const std::int64_t i, const std::size_t n) {
           std::memset(static_cast<char *>(pointer) + i, 0, n);
         });

@@ -179,7 +179,7 @@ namespace PatchFEM
           const char *const packed = pack(values);
           received.reinit(of.backend, sources.empty() ? 0 : sources.back().end * bytes);
           branch.emplace(of.side);
-          branch->run([&](auto where) {
+          branch->launch([&](auto where) {
             if constexpr (std::is_same_v<decltype(where), Cuda>)
               travel(where, packed, received.data());
           });

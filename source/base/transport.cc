@@ -84,7 +84,7 @@ namespace PatchFEM
 
         void start(const void *const values) override
         {
-          dispatch(backend, [&](auto) {
+          launch(backend, [&](auto) {
             char *to_send  = sent.data();
             auto  in_order = static_cast<const char *>(values);
             for (const Destination &destination : destinations)

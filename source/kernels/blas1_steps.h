@@ -2,12 +2,12 @@
 #pragma once
 
 #include "kernels/hash.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include <patchfem/kernels/blas1.h>
 
 /**
  * @file
- * The loops of blas1.h, once for both sides (see run.h). Who includes this has defined for_each(where, n, body), which
+ * The loops of blas1.h, once for both sides (see launch.h). Who includes this has defined for_each(where, n, body), which
  * calls body(i) for all i < n, sum(where, n, term, partials, result), which sums term(i), and linfty_norm().
  */
 namespace PatchFEM::kernels

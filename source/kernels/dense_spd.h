@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@
  * for j <= i, with A_Ki^T for A_iK before K, so that the lower half holds A^-1 as far as it is summed in rows of tiles that
  * were, and W and what is still to be factorised behind them. n^3 operations, in three dependent steps for each tile.
  *
- * The loop (see run.h) of the sums handles pieces of @p rows x @p strip entries: columns of four on the device, where
+ * The loop (see launch.h) of the sums handles pieces of @p rows x @p strip entries: columns of four on the device, where
  * neighbouring threads take neighbouring columns; on the host strips fill vector registers, and what is read serves all
  * rows. Sums do not depend on it.
  */

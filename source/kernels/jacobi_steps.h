@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/kernels/parallel_for.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/lac/matrix/compressed_pattern.h>
 
@@ -15,18 +15,18 @@ namespace PatchFEM
     {
       Array<int>        lengths(place, n_rows);
       CompressedPattern result;
-      for_all(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+      launch(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
         int count = 0;
         rows.for_each(static_cast<int>(row), [&](int) { ++count; });
         lengths[row] = count;
       });
       launch(place, [&](const Here here) { result = CompressedPattern(here, n_columns, lengths); });
-      for_all(place, n_rows,
-              [=, offsets = result.offsets.data(),
-               columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                std::int64_t to = offsets[row];
-                rows.for_each(static_cast<int>(row), [&](const int j) { columns[to++] = j; });
-              });
+      launch(place, n_rows,
+             [=, offsets = result.offsets.data(),
+              columns = result.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+               std::int64_t to = offsets[row];
+               rows.for_each(static_cast<int>(row), [&](const int j) { columns[to++] = j; });
+             });
       place.synchronize();
       return result;
     }

@@ -50,7 +50,7 @@ namespace PatchFEM
   void Operator<Number>::cg_product(Vector<Number> &q, const Vector<Number> &p, const CGView &cg) const
   {
     vmult(q, p);
-    dispatch(backend(), [&](auto where) { kernels::cg_step_length(where, p.size(), p.data(), q.data(), cg); });
+    launch(backend(), [&](auto where) { kernels::cg_step_length(where, p.size(), p.data(), q.data(), cg); });
     finish_cg_product(cg);
   }
 
@@ -60,7 +60,7 @@ namespace PatchFEM
                                          Vector<Number>                        &product) const
   {
     vmult(product, y);
-    dispatch(backend(), [&](auto where) { kernels::polynomial_step(where, n_rows(), step, product.data()); });
+    launch(backend(), [&](auto where) { kernels::polynomial_step(where, n_rows(), step, product.data()); });
   }
 
   template <typename Number>

@@ -130,7 +130,7 @@ namespace PatchFEM
   {
     conform(other);
     require(backend() == other.backend(), "A vector of another number type can only be copied on its own back end.");
-    dispatch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
+    launch(backend(), [&](auto where) { kernels::convert(where, size(), other.data(), data()); });
   }
 
   template <typename Number>
@@ -147,7 +147,7 @@ namespace PatchFEM
     constexpr int n = kernels::reduction::max_parts;
     if (sums.empty())
       sums.reinit(backend(), n + 1);
-    dispatch(backend(), [&](auto where) { kernel(where, sums.data(), sums.data() + n); });
+    launch(backend(), [&](auto where) { kernel(where, sums.data(), sums.data() + n); });
     return sums.read(n);
   }
 

@@ -31,8 +31,8 @@ namespace
   {
     const AggregateLists lists(A.backend(), aggregate_of_node);
     Array<int>           counts(A.backend(), 2);
-    Counts               result{choose(A.backend(),
-                                       [&](auto where) { return graph_tools::count_dependences(where, A, lists, counts.data()); })};
+    Counts               result{dispatch(A.backend(),
+                                         [&](auto where) { return graph_tools::count_dependences(where, A, lists, counts.data()); })};
     for (const int count : counts.to_vector())
       result.push_back(count);
     return result;

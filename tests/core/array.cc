@@ -94,7 +94,7 @@ TEST(EmulatedDevice, HostAccessTraps)
       },
       "");
   int value = 0;
-  dispatch(array.backend(), [&](auto) { value = *array.data(); });
+  launch(array.backend(), [&](auto) { value = *array.data(); });
   EXPECT_EQ(value, 7);
 }
 

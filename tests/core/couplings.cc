@@ -71,14 +71,14 @@ TEST_P(CouplingsTest, EdgesByEye)
   const Adjacency path = cases::to_adjacency(backend(), cases::path(4));
   const Springs   springs{{{0, 1}, 1.5}, {{1, 2}, -1.5}, {{2, 3}, 2.}};
   const auto      weights = [&](const auto &A) {
-    return choose(backend(), [&](auto where) { return graph_tools::trace_weights(where, A, path); }).to_vector();
+    return dispatch(backend(), [&](auto where) { return graph_tools::trace_weights(where, A, path); }).to_vector();
   };
   EXPECT_EQ(weights(spring_matrix(backend(), 4, 2, springs)), (std::vector<double>{3., 3., 0., 0., 4., 4.}));
   EXPECT_EQ(weights(spring_matrix<float>(backend(), 4, 2, springs)), (std::vector<double>{3., 3., 0., 0., 4., 4.}));
 
   const auto strong = [&](const std::vector<double> &of_edges, const std::vector<double> &largest,
                           const double threshold) {
-    return told(choose(backend(), [&](auto where) {
+    return told(dispatch(backend(), [&](auto where) {
       return graph_tools::strong_edges(where, path, Array<double>(backend(), of_edges),
                                        Array<double>(backend(), largest), threshold);
     }));
@@ -97,7 +97,7 @@ TEST_P(CouplingsTest, EdgesByEye)
   // 0 - 1 - 2 - 3 and 0 - 3; groups {0, 2} and {1}; node 3 is in none.
   const Adjacency      ring = cases::to_adjacency(backend(), {{1, 3}, {0, 2}, {1, 3}, {0, 2}});
   const AggregateLists lists(backend(), {0, 1, 0, -1});
-  const Array<double>  sums = choose(backend(), [&](auto where) {
+  const Array<double>  sums = dispatch(backend(), [&](auto where) {
     return graph_tools::sums_between_groups(where, ring, Array<double>(backend(), {1., 9., 1., 2., 2., 9., 9., 9.}),
                                              lists.aggregate_offsets(), lists.aggregate_nodes(),
                                              lists.aggregate_of_node(), cases::to_adjacency(backend(), {{1}, {0}}));
@@ -116,7 +116,7 @@ TEST_P(CouplingsTest, ThirdNodesCloseTrianglesByEye)
   Lists all = cases::beside(cases::complete(4), Lists(1));
   cases::connect(all, 3, 4);
   Adjacency strong = graph({{{1, 3}, {0, 2}, {1, 3}, {0, 2}, {}}, {10, 5, 10, 20, 20, 30, 5, 30}}), across;
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     graph_tools::close_triangles(where, cases::to_adjacency(backend(), all), Adjacency(), strong, across);
   });
   EXPECT_EQ(told(strong),
@@ -124,7 +124,7 @@ TEST_P(CouplingsTest, ThirdNodesCloseTrianglesByEye)
   // Of several ranks: ghost 3 joins nodes 0 and 2, and node 0 joins it to node 1.
   strong = graph({{{1}, {0}, {}}, {5, 5}});
   across = graph({{{3}, {}, {3}}, {7, 2}});
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     graph_tools::close_triangles(where, cases::to_adjacency(backend(), cases::complete(3)),
                                  cases::to_adjacency(backend(), {{3}, {3}, {3, 4}}), strong, across);
   });
@@ -339,7 +339,7 @@ namespace
       const Array<int>    aggregates(place, own);
       const Array<double> omega(place, std::vector<double>{1.}), modes(place, R);
       Array<Number>       to(place, first);
-      choose(place, [&](auto where) {
+      dispatch(place, [&](auto where) {
         const kernels::TentativeView<Number> view{
             aggregates.data(), tentative.data(), {n, n_c, n, blocks.data()}, omega.data()};
         multigrid::project_rows(where, matrix, view, pattern, modes, n_m, to);
@@ -410,8 +410,8 @@ namespace
   {
     PreconditionBlockJacobi<Number> D;
     D.initialize(A);
-    const CompressedPattern pattern =
-        choose(A.backend(), [&](auto where) { return multigrid::preceding_couplings(where, A, *D.block_diagonal()); });
+    const CompressedPattern pattern = dispatch(
+        A.backend(), [&](auto where) { return multigrid::preceding_couplings(where, A, *D.block_diagonal()); });
     return {pattern.columns.to_vector(), pattern.width};
   }
 } // namespace
@@ -447,7 +447,7 @@ TEST_P(CouplingsTest, CountsSoftNodesByEye)
     PreconditionBlockJacobi<double> D;
     D.initialize(A);
     Counts result;
-    result.first = choose(backend(), [&](auto where) {
+    result.first = dispatch(backend(), [&](auto where) {
       return multigrid::count_soft_nodes(where, A, *D.block_diagonal(), result.second);
     });
     return result;

@@ -2,7 +2,7 @@
 #include "backend_names.h"
 #include "multigrid_cases.h"
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "lac/multigrid/factorized_inverse_tools.h"
 #include <patchfem/lac/solver/conjugate_gradients.h>
 

@@ -608,7 +608,7 @@ TEST_P(FormatModelTest, ReadBodyReadsAllAndWritesNothing)
   {
     Array<Body::Piece> memory(backend(), std::size_t(n) * Body::n_pieces);
     memory.set_zero();
-    dispatch(backend(), [&](auto where) { kernels::parallel_for(where, n, Body{memory.data(), n}); });
+    launch(backend(), [&](auto where) { kernels::parallel_for(where, n, Body{memory.data(), n}); });
     for (const Body::Piece &piece : memory.to_vector())
       EXPECT_EQ(piece.values[0] | piece.values[1], 0);
   }

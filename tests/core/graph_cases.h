@@ -156,7 +156,7 @@ namespace cases
                                                     const int                      most,
                                                     const double                   share)
   {
-    PatchFEM::Array<std::int64_t> weights = PatchFEM::choose(all.backend(), [&](auto where) {
+    PatchFEM::Array<std::int64_t> weights = PatchFEM::dispatch(all.backend(), [&](auto where) {
       return PatchFEM::graph_tools::line_weights(where, all, shorts, {points.data(), dim, dim}, {least, most, share});
     });
     all.backend().synchronize();
@@ -169,7 +169,7 @@ namespace cases
                                              const PatchFEM::Array<double>               &points,
                                              std::int64_t                                &n_anisotropic)
   {
-    return PatchFEM::choose(A.backend(), [&](auto where) {
+    return PatchFEM::dispatch(A.backend(), [&](auto where) {
       return PatchFEM::graph_tools::with_metric(where, A, {points.data(), dim, dim}, n_anisotropic);
     });
   }
@@ -180,7 +180,7 @@ namespace cases
                        const int                                    dim,
                        const PatchFEM::Array<double>               &points)
   {
-    return PatchFEM::choose(A.backend(), [&](auto where) {
+    return PatchFEM::dispatch(A.backend(), [&](auto where) {
       return PatchFEM::graph_tools::may_jump(
           PatchFEM::graph_tools::rows_at_jumps(where, A, graph, {points.data(), dim, dim}));
     });

@@ -100,11 +100,10 @@ TEST_P(LargeMatrixTest, EntriesBehind2To31)
       view.slice_offsets = offsets.data();
       view.columns       = columns.data();
       view.values        = values.data();
-      dispatch(where,
-               [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
+      launch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
       EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
       const Vector<float> zero(where, std::vector<float>(A.n_rows, 0.f));
-      dispatch(where, [&](auto tag) {
+      launch(where, [&](auto tag) {
         kernels::product(tag, view, x.data(), kernels::Residual<float>{zero.data(), result.data()});
       });
       const std::vector<float> minus = result.copy_to_host(), plus = expected.copy_to_host();
@@ -123,12 +122,11 @@ TEST_P(LargeMatrixTest, EntriesBehind2To31)
     Shifted<int>              columns(where, view.columns, matrix.n_nonzero_elements(), far);
     Shifted<float>            values(where, view.values, matrix.n_nonzero_elements(), far);
     view.kernel = kernel;
-    dispatch(where,
-             [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{expected.data()}); });
+    launch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{expected.data()}); });
     view.row_offsets = offsets.data();
     view.columns     = columns.data();
     view.values      = values.data();
-    dispatch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
+    launch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<float>{result.data()}); });
     EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
   }
 }
@@ -150,7 +148,7 @@ TEST_P(LargeMatrixTest, ColumnsOfMDIABehind2To31)
   Shifted<int> columns(where, view.columns, ends[0], far);
   view.slice_offsets = offsets.data();
   view.columns       = columns.data();
-  dispatch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<double>{result.data()}); });
+  launch(where, [&](auto tag) { kernels::product(tag, view, x.data(), kernels::Overwrite<double>{result.data()}); });
   EXPECT_EQ(result.copy_to_host(), expected.copy_to_host());
 }
 
@@ -206,7 +204,7 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
 
   CSRMatrix<float> csr;
   csr.reinit(where, blocks, b, b);
-  dispatch(where, [&](auto tag) { kernels::set(tag, csr.n_nonzero_elements(), 1.f, csr.view().values); });
+  launch(where, [&](auto tag) { kernels::set(tag, csr.n_nonzero_elements(), 1.f, csr.view().values); });
   for (const CSRKernel kernel : {CSRKernel::pieces, CSRKernel::scalar, CSRKernel::vector})
   {
     csr.use_kernel(kernel);
@@ -217,7 +215,7 @@ TEST(LargeMatrix, cuda_EveryFormatWithMoreThan2To31Entries)
   const auto sliced = [&](const SparsityView &pattern, const int size, const auto &data, const std::string &what) {
     SlicedEllpackMatrix<float> matrix;
     matrix.reinit(where, pattern, size, size, data);
-    dispatch(where, [&](auto tag) { kernels::fill_values(tag, view, matrix.view()); });
+    launch(where, [&](auto tag) { kernels::fill_values(tag, view, matrix.view()); });
     check(matrix, what);
   };
   using Data = SlicedEllpackMatrix<float>::AdditionalData;

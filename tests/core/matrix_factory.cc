@@ -91,12 +91,12 @@ namespace
       std::unique_ptr<MatrixBase<Number>> matrix = make_matrix<Number>(backend, pattern.view, b, b, first);
       const CSRMatrix<Number>             rows(backend, A, b);
       if (auto *csr = dynamic_cast<CSRMatrix<Number> *>(matrix.get()))
-        dispatch(backend,
-                 [&](auto where) { kernels::convert(where, A.values.size(), rows.view().values, csr->view().values); });
+        launch(backend,
+               [&](auto where) { kernels::convert(where, A.values.size(), rows.view().values, csr->view().values); });
       else
       {
         auto &sliced = dynamic_cast<SlicedEllpackMatrix<Number> &>(*matrix);
-        dispatch(backend, [&](auto where) { kernels::fill_values(where, rows.view(), sliced.view()); });
+        launch(backend, [&](auto where) { kernels::fill_values(where, rows.view(), sliced.view()); });
       }
       if (is_converted(format, b))
         matrix = convert(*matrix, format);
@@ -300,8 +300,8 @@ TEST_P(MatrixFactoryTest, KeepsRectangularBlocksAndGhostColumns)
   CSRMatrix<double>     csr;
   csr.reinit(backend(), pattern.view, 2, 3);
   const Array<double> values(backend(), blocks.values);
-  dispatch(backend(),
-           [&](auto where) { kernels::convert(where, std::int64_t(values.size()), values.data(), csr.view().values); });
+  launch(backend(),
+         [&](auto where) { kernels::convert(where, std::int64_t(values.size()), values.data(), csr.view().values); });
   const auto sliced = convert<double>(csr, {formats::sliced_ellpack});
   EXPECT_EQ(sliced->block_rows(), 2);
   EXPECT_EQ(sliced->block_columns(), 3);

@@ -280,12 +280,11 @@ TEST_P(PatchSmootherTest, RelaxationByEye)
     const PatchMatrixView<double> view    = patches.view();
     const double *const           weight  = weights.data() + 2;
     const double *const           nothing = nullptr;
-    dispatch(backend(), [&](auto where) {
-      kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data());
-    });
+    launch(backend(),
+           [&](auto where) { kernels::patch_relaxation(where, view, weight, b.data(), nothing, x.data(), r.data()); });
     EXPECT_LT(cases::difference(x.copy_to_host(), (std::vector<double>{0.25, 0.125, 0.25, 0.5})), 1e-15);
     EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0., 0., 1.25})), 1e-15);
-    dispatch(backend(), [&](auto where) { kernels::patch_outer_residual(where, view, x.data(), r.data(), r.data()); });
+    launch(backend(), [&](auto where) { kernels::patch_outer_residual(where, view, x.data(), r.data(), r.data()); });
     EXPECT_LT(cases::difference(r.copy_to_host(), (std::vector<double>{0.625, 0.25, 0.125, 1.25})), 1e-15);
   }
 }
@@ -346,7 +345,7 @@ TEST_P(PatchSmootherTest, HalfStorageByEye)
     Vector<double>      y(backend(), cases::not_a_number<double>(3)), r(backend(), cases::not_a_number<double>(3));
     const Array<double> one(backend(), std::vector<double>{1.});
     const double *const nothing = nullptr;
-    dispatch(backend(), [&](auto where) {
+    launch(backend(), [&](auto where) {
       kernels::patch_relaxation(where, view, one.data(), x.data(), nothing, y.data(), r.data());
     });
     EXPECT_LT(cases::difference(y.copy_to_host(), (std::vector<double>{1., 2., 3.})), 1e-15);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend_names.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "lac/graph/graph_tools.h"
 #include "lac/multigrid/ghost_rows.h"
 #include "lac_cases.h"
@@ -77,8 +77,9 @@ TEST_P(RankStepsTest, ColumnsOfSentRowsAreNamedOnce)
   const auto sent = [&](const std::vector<std::vector<int>> &rows, const int n, const std::vector<int> &which,
                         const std::vector<int> &ends) {
     const CompressedPattern pattern = pattern_of(backend(), rows, n);
-    return choose(backend(),
-                  [&](auto where) { return of_ranks::read_rows(where, pattern, integers(backend(), which), ends, n); });
+    return dispatch(backend(), [&](auto where) {
+      return of_ranks::read_rows(where, pattern, integers(backend(), which), ends, n);
+    });
   };
   // Rows 1, 2 and 3 go to the first rank, none to the second, 1 to the third, 0 and 3 to the last one.
   const of_ranks::SentRows result = sent(few, 8, {1, 2, 3, 1, 0, 3}, {3, 3, 4, 6});
@@ -115,7 +116,7 @@ TEST_P(RankStepsTest, NumbersOfARankBecomeThoseOfAll)
 {
   const Array<int>    from = integers(backend(), {5, 0, -1, 2});
   Array<std::int64_t> to(backend(), std::vector<std::int64_t>{9, 9, 9, 9});
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     of_ranks::global_numbers(where, backend(), 3, from.data(), std::int64_t(1) << 32, to.data());
   });
   EXPECT_EQ(to.to_vector(), (std::vector<std::int64_t>{(std::int64_t(1) << 32) + 5, std::int64_t(1) << 32, -1, 9}));
@@ -126,8 +127,8 @@ TEST_P(RankStepsTest, NumbersOfOthersChange)
   // A rank has 3 coarse nodes and knows 3, 4 of others, which become 4, 6. By hand:
   const Array<int> from = integers(backend(), {0, 4, -1, 3, 2}), numbers = integers(backend(), {4, 6});
   Array<int>       to = integers(backend(), {9, 9, 9, 9, 9});
-  choose(backend(),
-         [&](auto where) { of_ranks::renumber(where, backend(), 4, 3, numbers.data(), from.data(), to.data()); });
+  dispatch(backend(),
+           [&](auto where) { of_ranks::renumber(where, backend(), 4, 3, numbers.data(), from.data(), to.data()); });
   EXPECT_EQ(to.to_vector(), (std::vector<int>{0, 6, -1, 4, 9}));
 
   CompressedPattern pattern = pattern_of(backend(), {{0, 3}, {}, {1, 3, 4}}, 5);
@@ -144,7 +145,7 @@ TEST_P(RankStepsTest, NumbersOfOthersChange)
     expected.push_back(number < 1000 ? number : number + 2);
   const Array<int> of_many = integers(backend(), many), of_others = integers(backend(), behind);
   Array<int>       result(backend(), many.size());
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     of_ranks::renumber(where, backend(), static_cast<std::int64_t>(many.size()), 1000, of_others.data(), of_many.data(),
                        result.data());
   });
@@ -156,7 +157,7 @@ TEST_P(RankStepsTest, ValuesOfSentRowsAreReadAndPlaced)
   // Of rows 1, 2, 3, of two numbers a block, 3, 2 and 1 go to others: 3 has no block.
   const CompressedPattern pattern = pattern_of(backend(), {{0, 3}, {1}, {1, 2}, {}}, 5);
   const Array<float>      values(backend(), std::vector<float>{10.f, 11.f, 20.f, 21.f, 22.f, 23.f});
-  const Array<float>      sent = choose(backend(), [&](auto where) {
+  const Array<float>      sent = dispatch(backend(), [&](auto where) {
     return of_ranks::read_values(where, pattern, 1, integers(backend(), {3, 2, 1}),
                                       Array<std::int64_t>(backend(), std::vector<std::int64_t>{0, 0, 2, 3}), 3, 2,
                                       values.data());
@@ -166,7 +167,7 @@ TEST_P(RankStepsTest, ValuesOfSentRowsAreReadAndPlaced)
   // Ghosts are rows 1 to 3; blocks of 2 x 1 in scalar rows, of which those of row 2 come in the reverse order.
   const Array<float> received(backend(), std::vector<float>{10.f, 11.f, 20.f, 21.f, 22.f, 23.f});
   Array<float>       placed(backend(), std::vector<float>(6, -1.f));
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     of_ranks::place_values(where, pattern, 1, integers(backend(), {0, 1, 0}), 2, 1, received, placed.data());
   });
   EXPECT_EQ(placed.to_vector(), (std::vector<float>{10.f, 11.f, 21.f, 20.f, 23.f, 22.f}));
@@ -191,7 +192,7 @@ TEST_P(RankStepsTest, ValuesOfSentRowsAreReadAndPlaced)
     expected.insert(expected.end(), numbers.begin() + first[i] * 18, numbers.begin() + first[i + 1] * 18);
   const CompressedPattern rows = pattern_of(backend(), many, 1);
   const Array<double>     all(backend(), numbers);
-  const Array<double>     read = choose(backend(), [&](auto where) {
+  const Array<double>     read = dispatch(backend(), [&](auto where) {
     return of_ranks::read_values(where, rows, 0, integers(backend(), going), Array<std::int64_t>(backend(), starts),
                                      starts.back(), 18, all.data());
   });
@@ -203,7 +204,7 @@ TEST_P(RankStepsTest, RowsStartBehindOthers)
   const CompressedPattern pattern = pattern_of(backend(), {{0, 7}, {}, {1, 3, 5}}, 8);
   Array<int>              lengths(backend(), 3);
   Array<std::int64_t>     there(backend(), 4), starts(backend());
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     of_ranks::row_lengths(where, pattern, lengths.data());
     starts = of_ranks::row_starts(where, backend(), 3, lengths.data(), 10, there.data());
   });
@@ -218,7 +219,7 @@ TEST_P(RankStepsTest, RowsAreSorted)
   const Array<std::int64_t> offsets(backend(), std::vector<std::int64_t>{0, 3, 3, 5});
   const Array<int>          columns = integers(backend(), {4, 2, 9, 3, 1});
   Array<int>                places(backend(), 5), sorted(backend(), 5);
-  choose(backend(), [&](auto where) { of_ranks::sort_rows(where, offsets, columns, places, sorted.data()); });
+  dispatch(backend(), [&](auto where) { of_ranks::sort_rows(where, offsets, columns, places, sorted.data()); });
   EXPECT_EQ(sorted.to_vector(), (std::vector<int>{2, 4, 9, 1, 3}));
   EXPECT_EQ(places.to_vector(), (std::vector<int>{1, 0, 2, 1, 0}));
 
@@ -234,7 +235,7 @@ TEST_P(RankStepsTest, RowsAreSorted)
     starts.push_back(static_cast<std::int64_t>(all.size()));
   }
   Array<int> to(backend(), all.size()), result(backend(), all.size());
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     of_ranks::sort_rows(where, Array<std::int64_t>(backend(), starts), integers(backend(), all), to, result.data());
   });
   const std::vector<int> at = to.to_vector(), now = result.to_vector();
@@ -250,14 +251,14 @@ TEST_P(RankStepsTest, NumbersOfOthersAreFound)
 {
   const auto distinct = [&](const std::vector<std::int64_t> &values, const std::int64_t limit) {
     const Array<std::int64_t> here(backend(), values);
-    return choose(backend(), [&](auto where) {
+    return dispatch(backend(), [&](auto where) {
       return of_ranks::distinct(where, backend(), static_cast<std::int64_t>(values.size()), here.data(), limit);
     });
   };
   const auto local = [&](const std::vector<std::int64_t> &values, const std::vector<std::int64_t> &others) {
     const Array<std::int64_t> here(backend(), values);
     Array<int>                result(backend(), values.size());
-    choose(backend(), [&](auto where) {
+    dispatch(backend(), [&](auto where) {
       of_ranks::local_numbers(where, backend(), static_cast<std::int64_t>(values.size()), here.data(), others, 100,
                               result.data());
     });
@@ -290,14 +291,14 @@ TEST_P(RankStepsTest, GroupsOfRanksTouchAcross)
   // Nodes 0 1 | 2 are groups 0 and 1; ghosts 3 4 5 are of groups 2, 3 and none. Edges 0-3 (2), 1-3 (1), 1-4 (5), 2-5 (1).
   const Adjacency across = graph_of(backend(), {{3}, {3, 4}, {5}}, {2, 1, 5, 1});
   const Adjacency own    = graph_of(backend(), {{1}, {0}, {}}, {1, 1});
-  const Adjacency result = choose(backend(), [&](auto where) {
+  const Adjacency result = dispatch(backend(), [&](auto where) {
     return graph_tools::between_groups(where, across, integers(backend(), {0, 2, 3}), integers(backend(), {0, 1, 2}),
                                        integers(backend(), {0, 0, 1, 2, 3, -1}), 4);
   });
   EXPECT_EQ(result.offsets().to_vector(), (std::vector<std::int64_t>{0, 2, 2}));
   EXPECT_EQ(result.neighbours().to_vector(), (std::vector<int>{2, 3}));
   EXPECT_EQ(result.weights().to_vector(), (std::vector<int>{3, 5}));
-  EXPECT_EQ(choose(backend(), [&](auto where) { return graph_tools::n_cut(where, own, across); }), 1);
+  EXPECT_EQ(dispatch(backend(), [&](auto where) { return graph_tools::n_cut(where, own, across); }), 1);
 
   // Groups of 50 nodes, each with edges to 40 of 2000 ghosts, whose groups have 7.
   constexpr int                      n = 5000, n_ghosts = 2000, n_groups = n / 50, n_all = n_groups + n_ghosts / 7 + 1;
@@ -324,7 +325,7 @@ TEST_P(RankStepsTest, GroupsOfRanksTouchAcross)
   offsets.push_back(n);
   for (int g = 0; g < n_ghosts; ++g)
     group.push_back(n_groups + g / 7);
-  const Adjacency                 large  = choose(backend(), [&](auto where) {
+  const Adjacency                 large  = dispatch(backend(), [&](auto where) {
     return graph_tools::between_groups(where, graph_of(backend(), rows, weights), integers(backend(), offsets),
                                                         integers(backend(), nodes), integers(backend(), group), n_all);
   });
@@ -364,14 +365,14 @@ TEST_P(RankStepsTest, BlocksAreGathered)
     Array<int>          columns, unused;
     std::vector<int>    all_numbers(whole.n_rows / b);
     std::iota(all_numbers.begin(), all_numbers.end(), 0);
-    choose(backend(), [&](auto where) {
+    dispatch(backend(), [&](auto where) {
       of_ranks::read_blocks(where, backend(), A.view(), numbers, own_offsets, columns);
       of_ranks::read_blocks(where, backend(), all.view(), all_numbers, offsets, unused);
     });
     const std::vector<std::int64_t> starts = offsets.to_vector();
     Array<int>                      places(backend(), columns.size()), sorted(backend(), columns.size());
     Array<double>                   packed(backend(), std::vector<double>(columns.size() * b * b, NAN));
-    choose(backend(), [&](auto where) {
+    dispatch(backend(), [&](auto where) {
       of_ranks::sort_rows(where, own_offsets, columns, places, sorted.data());
       of_ranks::pack_blocks(where, A, own_offsets, places, packed);
     });
@@ -383,7 +384,7 @@ TEST_P(RankStepsTest, BlocksAreGathered)
             others.push_back(whole.values[whole.row_offsets[i * b + a] + (k - starts[i]) * b + c]);
     Array<double> values(backend(), std::vector<double>(all.n_stored_elements(), NAN));
     all.swap_values(values);
-    choose(backend(), [&](auto where) {
+    dispatch(backend(), [&](auto where) {
       of_ranks::unpack_blocks(where, offsets, starts[first], packed, Array<double>(backend(), others), all);
     });
     EXPECT_EQ(all.to_csr_host().values, whole.values);

@@ -104,7 +104,7 @@ TEST_P(ShortProlongatorTest, ProjectionByEye)
   const Array<double>               Q(backend(), {1., 1., 1.}), D(backend(), {0.5, 0.5, 0.5}),
       omega(backend(), std::vector<double>{0.5}), R(backend(), {2., 4., 1.});
   Array<double> values(backend(), {7., 8., 9., 10., 11.});
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     const kernels::TentativeView<double> view{own.data(), Q.data(), {3, 1, 3, D.data()}, omega.data()};
     multigrid::project_rows(where, matrix, view, P, R, 1, values);
   });
@@ -113,7 +113,7 @@ TEST_P(ShortProlongatorTest, ProjectionByEye)
 
   // Aggregates 0 and 2 hardly have the mode: the row would change by 1 / (0.25^2 + 0.25^2)^(1/2) > 2.
   const Array<double> small(backend(), {0.25, 4., 0.25});
-  choose(backend(), [&](auto where) {
+  dispatch(backend(), [&](auto where) {
     const kernels::TentativeView<double> view{own.data(), Q.data(), {3, 1, 3, D.data()}, omega.data()};
     multigrid::project_rows(where, matrix, view, P, small, 1, values);
   });

@@ -27,7 +27,7 @@ TEST_P(StreamTest, BranchesJoinWhenAnExceptionEndsThem)
     const auto work = [&] {
       SideStream::Branch branch(side);
       for (int step = 0; step < n_steps; ++step)
-        branch.run([&](auto tag) { kernels::sadd(tag, n, 1., 1., one.data(), x.data()); });
+        branch.launch([&](auto tag) { kernels::sadd(tag, n, 1., 1., one.data(), x.data()); });
       if (fails)
         throw Error("between fork and join");
       branch.join();
@@ -62,7 +62,7 @@ TEST_P(StreamTest, ServesOtherThreadsAfterEachOther)
     EXPECT_EQ(z.norm_sqr(), here);
     const SideStream   side(backend());
     SideStream::Branch branch(side);
-    branch.run([&](auto tag) { kernels::equ(tag, 400, 2., y.data(), z.data()); });
+    branch.launch([&](auto tag) { kernels::equ(tag, 400, 2., y.data(), z.data()); });
     branch.join();
     EXPECT_EQ(z.norm_sqr(), 4. * here);
     EXPECT_GT(backend().free_memory(), 0u);

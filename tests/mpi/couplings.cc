@@ -34,7 +34,7 @@ namespace
       all.reinit(A);
       if (ranks != nullptr)
         across = rank_edges::across(A, 0.);
-      choose(backend, [&](auto where) {
+      dispatch(backend, [&](auto where) {
         using namespace graph_tools;
         constexpr double    theta = 0.3;
         const Array<double> inner = trace_weights(where, A, all);

@@ -83,13 +83,13 @@ namespace PatchFEM
         const int           n_patches = static_cast<int>(counts.size());
         Array<std::int64_t> columns(place, std::int64_t(std::min(n_patches, at_once)) * width);
         for (int first = 0; first < n_patches; first += at_once)
-          for_all(place, std::min(n_patches - first, at_once),
-                  [=, counts = counts.data(), offsets = offsets.data(), columns = columns.data(),
-                   width = width] PATCHFEM_DEVICE(const std::int64_t i) {
-                    const std::int64_t patch = first + i;
-                    int               *to    = entries != nullptr ? entries + offsets[patch] * width : nullptr;
-                    counts[patch]            = items.pack(patch, {width, columns + i * width}, to);
-                  });
+          launch(place, std::min(n_patches - first, at_once),
+                 [=, counts = counts.data(), offsets = offsets.data(), columns = columns.data(),
+                  width = width] PATCHFEM_DEVICE(const std::int64_t i) {
+                   const std::int64_t patch = first + i;
+                   int               *to    = entries != nullptr ? entries + offsets[patch] * width : nullptr;
+                   counts[patch]            = items.pack(patch, {width, columns + i * width}, to);
+                 });
       }
     };
 

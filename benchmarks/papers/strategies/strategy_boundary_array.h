@@ -136,17 +136,17 @@ namespace PatchFEM
         const SparsityView sparsity = source.sparsity.view();
         const int          n_shape = batch.reference.n_shape, n_rows = lists.n_rows, n = lists.n_patches();
         owners.reinit(place, batch.n_cells);
-        for_all(place, batch.n_cells,
-                [=, buffered = buffered.data(), rows_per_patch = lists.rows_per_patch,
-                 owners = owners.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
-                  const bool owned = !buffered[batch.first_cell + cell];
-                  owners[cell]     = owned ? batch.nodes[cell * n_shape] / rows_per_patch : -1;
-                });
+        launch(place, batch.n_cells,
+               [=, buffered = buffered.data(), rows_per_patch = lists.rows_per_patch,
+                owners = owners.data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+                 const bool owned = !buffered[batch.first_cell + cell];
+                 owners[cell]     = owned ? batch.nodes[cell * n_shape] / rows_per_patch : -1;
+               });
         graph_tools::sort_by_group(owners, n, owned_offsets, owned_cells);
 
         const OwnersOfCells of{source.row_cells.view(), owners.data(), batch.first_cell, lists.rows_per_patch};
         Array<int>          counts(place, n_rows);
-        for_all(place, n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+        launch(place, n_rows, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
           int n_others = 0;
           of.visit_others(row, [&](int) { ++n_others; });
           counts[row] = n_others;
@@ -155,43 +155,43 @@ namespace PatchFEM
         require(n_boundary < 1 << 30, "The strategy ", source.strategy,
                 " has too many boundary rows; use another one.");
         Array<int> rows_of(place, n_boundary), patches_of(place, n_boundary), order, lengths(place, n_boundary);
-        for_all(place, n_rows,
-                [=, copy_offsets = copy_offsets.data(), rows_of = rows_of.data(),
-                 patches_of = patches_of.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  std::int64_t k = copy_offsets[row];
-                  of.visit_others(row, [&](const int patch) {
-                    rows_of[k]      = static_cast<int>(row);
-                    patches_of[k++] = patch;
-                  });
-                });
+        launch(place, n_rows,
+               [=, copy_offsets = copy_offsets.data(), rows_of = rows_of.data(),
+                patches_of = patches_of.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 std::int64_t k = copy_offsets[row];
+                 of.visit_others(row, [&](const int patch) {
+                   rows_of[k]      = static_cast<int>(row);
+                   patches_of[k++] = patch;
+                 });
+               });
         graph_tools::sort_by_group(patches_of, n, offsets, order);
         rows.reinit(place, n_boundary);
         copies.reinit(place, n_boundary);
-        for_all(place, n_boundary,
-                [=, order = order.data(), rows_of = rows_of.data(), lengths = lengths.data(), rows = rows.data(),
-                 copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t b) {
-                  rows[b]    = rows_of[order[b]];
-                  lengths[b] = static_cast<int>(sparsity.row_offsets[rows[b] + 1] - sparsity.row_offsets[rows[b]]);
-                  copies[order[b]] = static_cast<int>(b);
-                });
+        launch(place, n_boundary,
+               [=, order = order.data(), rows_of = rows_of.data(), lengths = lengths.data(), rows = rows.data(),
+                copies = copies.data()] PATCHFEM_DEVICE(const std::int64_t b) {
+                 rows[b]          = rows_of[order[b]];
+                 lengths[b]       = static_cast<int>(sparsity.row_offsets[rows[b] + 1] - sparsity.row_offsets[rows[b]]);
+                 copies[order[b]] = static_cast<int>(b);
+               });
 
         Array<int> flags(place, scan(lengths, starts)); // whether the patch adds to a block of the row
         flags.set_zero();
-        for_all(place, n_boundary,
-                [=, order = order.data(), patches_of = patches_of.data(), rows = rows.data(), starts = starts.data(),
-                 flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t b) {
-                  of.rows.visit(rows[b], [&](const int cell, int) {
-                    if (of.owners[cell - of.first_cell] != patches_of[order[b]])
-                      return;
-                    for (int j = 0; j < n_shape; ++j)
-                      flags[starts[b] + place_of(sparsity, rows[b], batch.nodes_of(cell)[j])] = 1;
-                  });
-                });
+        launch(place, n_boundary,
+               [=, order = order.data(), patches_of = patches_of.data(), rows = rows.data(), starts = starts.data(),
+                flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t b) {
+                 of.rows.visit(rows[b], [&](const int cell, int) {
+                   if (of.owners[cell - of.first_cell] != patches_of[order[b]])
+                     return;
+                   for (int j = 0; j < n_shape; ++j)
+                     flags[starts[b] + place_of(sparsity, rows[b], batch.nodes_of(cell)[j])] = 1;
+                 });
+               });
         scan(flags, blocks);
         block_offsets.reinit(place, n_boundary + 1);
-        for_all(place, n_boundary + 1,
-                [starts = starts.data(), blocks = blocks.data(), block_offsets = block_offsets.data()] PATCHFEM_DEVICE(
-                    const std::int64_t b) { block_offsets[b] = blocks[starts[b]]; });
+        launch(place, n_boundary + 1,
+               [starts = starts.data(), blocks = blocks.data(), block_offsets = block_offsets.data()] PATCHFEM_DEVICE(
+                   const std::int64_t b) { block_offsets[b] = blocks[starts[b]]; });
         extend_rows(source);
       }
 
@@ -202,32 +202,32 @@ namespace PatchFEM
         const PatchesView cut   = Patches::view(source.sparsity);
         const int         n     = cut.n_patches;
         Array<int>        sizes(place, n);
-        for_all(place, n, [offsets = offsets.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+        launch(place, n, [offsets = offsets.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
           sizes[p] = offsets[p + 1] - offsets[p];
         });
         const int n_extended = own.rows_per_patch = lists.rows_per_patch + maximum(sizes);
         require(std::int64_t(n) * n_extended < 1 << 30, "The strategy ", source.strategy,
                 " has too many boundary rows; use another one.");
         Array<int> lengths(place, std::size_t(n) * n_extended);
-        for_all(place, lengths.size(),
-                [=, offsets = offsets.data(), block_offsets = block_offsets.data(),
-                 lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const int p = static_cast<int>(row / n_extended), r = static_cast<int>(row % n_extended),
-                            first = cut.first_row(p), n_own = cut.end_row(p) - first;
-                  const std::int64_t b = offsets[p] + r - n_own, *of = cut.row_offsets + first + r;
-                  lengths[row] = r < n_own            ? static_cast<int>(of[1] - of[0])
-                                 : b < offsets[p + 1] ? static_cast<int>(block_offsets[b + 1] - block_offsets[b])
-                                                      : 0;
-                });
+        launch(place, lengths.size(),
+               [=, offsets = offsets.data(), block_offsets = block_offsets.data(),
+                lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const int p = static_cast<int>(row / n_extended), r = static_cast<int>(row % n_extended),
+                           first = cut.first_row(p), n_own = cut.end_row(p) - first;
+                 const std::int64_t b = offsets[p] + r - n_own, *of = cut.row_offsets + first + r;
+                 lengths[row] = r < n_own            ? static_cast<int>(of[1] - of[0])
+                                : b < offsets[p + 1] ? static_cast<int>(block_offsets[b + 1] - block_offsets[b])
+                                                     : 0;
+               });
         scan(lengths, row_offsets);
-        for_all(place, n,
-                [=, pairs = source.row_cells.view().offsets, row_offsets = row_offsets.data(),
-                 sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  const int  patch    = static_cast<int>(p);
-                  const bool no_cells = pairs[cut.first_row(patch)] == pairs[cut.end_row(patch)];
-                  sizes[p] =
-                      no_cells ? 0 : static_cast<int>(row_offsets[(p + 1) * n_extended] - row_offsets[p * n_extended]);
-                });
+        launch(place, n,
+               [=, pairs = source.row_cells.view().offsets, row_offsets = row_offsets.data(),
+                sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 const int  patch    = static_cast<int>(p);
+                 const bool no_cells = pairs[cut.first_row(patch)] == pairs[cut.end_row(patch)];
+                 sizes[p] =
+                     no_cells ? 0 : static_cast<int>(row_offsets[(p + 1) * n_extended] - row_offsets[p * n_extended]);
+               });
         most_blocks_of_extended = maximum(sizes);
       }
 
@@ -250,18 +250,18 @@ namespace PatchFEM
         const PatchesView cut     = Patches::view(source.sparsity);
         const int         n_shape = batch.reference.n_shape;
         nodes.reinit(source.backend(), std::size_t(batch.n_cells) * n_shape);
-        for_all(source.backend(), nodes.size(),
-                [=, owners = owners.data(), offsets = offsets.data(), rows = rows.data(),
-                 n_extended = own.rows_per_patch, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t at) {
-                  const int p = owners[at / n_shape], node = batch.nodes[at];
-                  if (p < 0)
-                    return;
-                  const int  first = cut.first_row(p), end = cut.end_row(p);
-                  const int *here = rows + offsets[p], *found = kernels::lower_bound(here, rows + offsets[p + 1], node);
-                  const int  r =
-                      node >= first && node < end ? node - first : end - first + static_cast<int>(found - here);
-                  nodes[at] = p * n_extended + r;
-                });
+        launch(source.backend(), nodes.size(),
+               [=, owners = owners.data(), offsets = offsets.data(), rows = rows.data(),
+                n_extended = own.rows_per_patch, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t at) {
+                 const int p = owners[at / n_shape], node = batch.nodes[at];
+                 if (p < 0)
+                   return;
+                 const int  first = cut.first_row(p), end = cut.end_row(p);
+                 const int *here = rows + offsets[p], *found = kernels::lower_bound(here, rows + offsets[p + 1], node);
+                 const int  r =
+                     node >= first && node < end ? node - first : end - first + static_cast<int>(found - here);
+                 nodes[at] = p * n_extended + r;
+               });
       }
 
       /** Each patch's cells by colours, its levels: cells of one colour share none of its extended rows. */
@@ -274,45 +274,45 @@ namespace PatchFEM
         Array<int>      last(place, row_offsets.size() - 1); // how many colours there were with the row's last cell
         lists.cells.reinit(place, n_cells);
         last.set_zero();
-        for_all(place, n,
-                [=, owned = owned_cells.data(), owned_offsets = owned_offsets.data(), nodes = nodes.data(),
-                 last = last.data(), cells = lists.cells.data(), colours = colours.data(), sizes = sizes.data(),
-                 n_colours = n_colours.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  const int begin = owned_offsets[p], end = owned_offsets[p + 1];
-                  int       to = begin, n_found = 0;
-                  while (to < end)
-                  {
-                    ++n_found;
-                    for (int k = begin; k < end; ++k)
-                    {
-                      if (owned[k] < 0)
-                        continue; // it has a colour
-                      const int *of_cell = nodes + std::int64_t(owned[k]) * n_shape;
-                      bool       is_free = true;
-                      for (int i = 0; i < n_shape; ++i)
-                        is_free = is_free && last[of_cell[i]] < n_found;
-                      if (!is_free)
-                        continue;
-                      for (int i = 0; i < n_shape; ++i)
-                        last[of_cell[i]] = n_found;
-                      colours[to] = n_found - 1;
-                      cells[to++] = batch.first_cell + owned[k];
-                      owned[k]    = -1;
-                    }
-                  }
-                  n_colours[p] = n_found;
-                  sizes[p]     = end - begin;
-                });
+        launch(place, n,
+               [=, owned = owned_cells.data(), owned_offsets = owned_offsets.data(), nodes = nodes.data(),
+                last = last.data(), cells = lists.cells.data(), colours = colours.data(), sizes = sizes.data(),
+                n_colours = n_colours.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 const int begin = owned_offsets[p], end = owned_offsets[p + 1];
+                 int       to = begin, n_found = 0;
+                 while (to < end)
+                 {
+                   ++n_found;
+                   for (int k = begin; k < end; ++k)
+                   {
+                     if (owned[k] < 0)
+                       continue; // it has a colour
+                     const int *of_cell = nodes + std::int64_t(owned[k]) * n_shape;
+                     bool       is_free = true;
+                     for (int i = 0; i < n_shape; ++i)
+                       is_free = is_free && last[of_cell[i]] < n_found;
+                     if (!is_free)
+                       continue;
+                     for (int i = 0; i < n_shape; ++i)
+                       last[of_cell[i]] = n_found;
+                     colours[to] = n_found - 1;
+                     cells[to++] = batch.first_cell + owned[k];
+                     owned[k]    = -1;
+                   }
+                 }
+                 n_colours[p] = n_found;
+                 sizes[p]     = end - begin;
+               });
         scan(sizes, lists.cell_offsets);
         level_ends.reinit(place, scan(n_colours, lists.level_offsets));
         most_levels_of_patch = maximum(n_colours);
-        for_all(place, n,
-                [colours = colours.data(), cell_offsets = lists.cell_offsets.data(),
-                 level_offsets = lists.level_offsets.data(),
-                 level_ends    = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  for (std::int64_t k = cell_offsets[p]; k < cell_offsets[p + 1]; ++k)
-                    level_ends[level_offsets[p] + colours[k]] = static_cast<int>(k - cell_offsets[p]) + 1;
-                });
+        launch(place, n,
+               [colours = colours.data(), cell_offsets = lists.cell_offsets.data(),
+                level_offsets = lists.level_offsets.data(),
+                level_ends    = level_ends.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 for (std::int64_t k = cell_offsets[p]; k < cell_offsets[p + 1]; ++k)
+                   level_ends[level_offsets[p] + colours[k]] = static_cast<int>(k - cell_offsets[p]) + 1;
+               });
       }
 
       /** Places of a cell's columns in extended rows, and of the array's blocks in the rows that they are added to. */
@@ -326,35 +326,35 @@ namespace PatchFEM
         lists.places.reinit(place, lists.cells.size() * n_shape * n_shape * width);
         cell_pairs.reinit(place, lists.cells.size());
         pair_offsets.reinit(place, cut.n_patches + 1);
-        for_all(place, lists.cells.size() * n_shape,
-                [=, nodes = nodes.data(), offsets = offsets.data(), starts = starts.data(), blocks = blocks.data(),
-                 to = lists.places.data(), cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t pair) {
-                  const std::int64_t entry = pair / n_shape, at = cut.cells[entry] - batch.first_cell;
-                  const int         *columns = batch.nodes + at * n_shape, row = columns[pair % n_shape],
-                            extended = nodes[at * n_shape + pair % n_shape], p = extended / n_extended;
-                  const std::int64_t b = offsets[p] + extended % n_extended - (cut.end_row(p) - cut.first_row(p));
-                  for (int j = 0; j < n_shape; ++j)
-                  {
-                    int k = place_of(sparsity, row, columns[j]);
-                    if (b >= offsets[p])
-                      k = static_cast<int>(blocks[starts[b] + k] - blocks[starts[b]]);
-                    store_packed(to, width, pair * n_shape + j, static_cast<unsigned int>(k));
-                  }
-                  if (pair % n_shape == 0)
-                    cell_pairs[entry] = static_cast<int>(pair - cut.cell_offsets[p] * n_shape);
-                });
-        for_all(place, pair_offsets.size(),
-                [=, pair_offsets = pair_offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
-                  pair_offsets[p] = cut.cell_offsets[p] * n_shape;
-                });
+        launch(place, lists.cells.size() * n_shape,
+               [=, nodes = nodes.data(), offsets = offsets.data(), starts = starts.data(), blocks = blocks.data(),
+                to = lists.places.data(), cell_pairs = cell_pairs.data()] PATCHFEM_DEVICE(const std::int64_t pair) {
+                 const std::int64_t entry = pair / n_shape, at = cut.cells[entry] - batch.first_cell;
+                 const int         *columns = batch.nodes + at * n_shape, row = columns[pair % n_shape],
+                           extended = nodes[at * n_shape + pair % n_shape], p = extended / n_extended;
+                 const std::int64_t b = offsets[p] + extended % n_extended - (cut.end_row(p) - cut.first_row(p));
+                 for (int j = 0; j < n_shape; ++j)
+                 {
+                   int k = place_of(sparsity, row, columns[j]);
+                   if (b >= offsets[p])
+                     k = static_cast<int>(blocks[starts[b] + k] - blocks[starts[b]]);
+                   store_packed(to, width, pair * n_shape + j, static_cast<unsigned int>(k));
+                 }
+                 if (pair % n_shape == 0)
+                   cell_pairs[entry] = static_cast<int>(pair - cut.cell_offsets[p] * n_shape);
+               });
+        launch(place, pair_offsets.size(),
+               [=, pair_offsets = pair_offsets.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+                 pair_offsets[p] = cut.cell_offsets[p] * n_shape;
+               });
         places.reinit(place, block_offsets.read(rows.size()) * width);
-        for_all(place, rows.size(),
-                [=, starts = starts.data(), blocks = blocks.data(),
-                 places = places.data()] PATCHFEM_DEVICE(const std::int64_t b) {
-                  for (std::int64_t at = starts[b]; at < starts[b + 1]; ++at)
-                    if (blocks[at + 1] > blocks[at])
-                      store_packed(places, width, blocks[at], static_cast<unsigned int>(at - starts[b]));
-                });
+        launch(place, rows.size(),
+               [=, starts = starts.data(), blocks = blocks.data(),
+                places = places.data()] PATCHFEM_DEVICE(const std::int64_t b) {
+                 for (std::int64_t at = starts[b]; at < starts[b + 1]; ++at)
+                   if (blocks[at + 1] > blocks[at])
+                     store_packed(places, width, blocks[at], static_cast<unsigned int>(at - starts[b]));
+               });
       }
     };
   } // namespace

@@ -43,18 +43,18 @@ namespace PatchFEM
         columns.reinit(place, contributions.size() * n);
         ones.reinit(place, columns.size());
         row_offsets.set_zero();
-        for_all(place, n_rows,
-                [=, offsets = list_offsets.data(), contributions = contributions.data(), ends = row_offsets.data() + 1,
-                 columns = columns.data(), ones = ones.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const std::int64_t list = row / n, entry = row % n, begin = offsets[list], end = offsets[list + 1];
-                  std::int64_t       to = begin * n + entry * (end - begin);
-                  for (std::int64_t k = begin; k < end; ++k, ++to)
-                  {
-                    columns[to] = static_cast<int>(contributions[k] * n + entry);
-                    ones[to]    = 1.F;
-                  }
-                  ends[row] = to;
-                });
+        launch(place, n_rows,
+               [=, offsets = list_offsets.data(), contributions = contributions.data(), ends = row_offsets.data() + 1,
+                columns = columns.data(), ones = ones.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const std::int64_t list = row / n, entry = row % n, begin = offsets[list], end = offsets[list + 1];
+                 std::int64_t       to = begin * n + entry * (end - begin);
+                 for (std::int64_t k = begin; k < end; ++k, ++to)
+                 {
+                   columns[to] = static_cast<int>(contributions[k] * n + entry);
+                   ones[to]    = 1.F;
+                 }
+                 ends[row] = to;
+               });
         return {static_cast<int>(n_rows), static_cast<int>(n_columns), row_offsets.data(), columns.data(), ones.data()};
       }
     };

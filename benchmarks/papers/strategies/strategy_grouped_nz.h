@@ -37,11 +37,11 @@ namespace PatchFEM
             make_element_groups(cells, copy_to_host(place, batch.geometry, std::int64_t(batch.n_cells) * n_g), n_g, dim,
                                 static_cast<int>(std::min<std::size_t>(fitting, kernels::ElementGroups::most_points)));
         lists.cells.copy_from(place, found.cells);
-        for_all(place, lists.cells.size(),
-                [=, cells = lists.cells.data(), slots = slots.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-                  slots[cells[k]] = static_cast<int>(k);
-                  cells[k] += first;
-                });
+        launch(place, lists.cells.size(),
+               [=, cells = lists.cells.data(), slots = slots.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                 slots[cells[k]] = static_cast<int>(k);
+                 cells[k] += first;
+               });
         cell_offsets.copy_from(place, found.cell_offsets);
         point_offsets.copy_from(place, found.point_offsets);
         points.copy_from(place, found.points);

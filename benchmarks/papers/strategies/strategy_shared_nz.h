@@ -75,12 +75,12 @@ namespace PatchFEM
       {
         const kernels::RowCellsView pairs = source.row_cells.view();
         Array<int>                  counts(source.backend(), source.row_cells.n_rows());
-        for_all(source.backend(), counts.size(),
-                [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  int n = 0;
-                  pairs.visit(row, [&](const int cell, int) { n += !buffered[cell]; });
-                  counts[row] = n;
-                });
+        launch(source.backend(), counts.size(),
+               [=, buffered = buffered.data(), counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 int n = 0;
+                 pairs.visit(row, [&](const int cell, int) { n += !buffered[cell]; });
+                 counts[row] = n;
+               });
         const bool fits = maximum(counts) <= most_cells(source);
         require(fits || !source.alone,
                 "The matrices of all cells at a node do not fit into fast memory; use the gather strategy.");

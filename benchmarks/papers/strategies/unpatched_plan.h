@@ -17,7 +17,7 @@ namespace PatchFEM
   template <typename Strategy>
   std::shared_ptr<Patches> make_plan_of(const Backend &backend)
   {
-    return choose(backend, [](const auto where) { return make_plan_of<Strategy>(where); });
+    return dispatch(backend, [](const auto where) { return make_plan_of<Strategy>(where); });
   }
 
 /** Makes @p Plan that of strategies::@p Strategy, on the back end of the file. */
@@ -63,18 +63,18 @@ namespace PatchFEM
         const BatchView     batch = source.batch();
         Array<int>          flags(place, batch.n_cells);
         Array<std::int64_t> positions;
-        for_all(place, batch.n_cells,
-                [=, buffered = buffered.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-                  flags[k] = !buffered[batch.first_cell + k];
-                });
+        launch(place, batch.n_cells,
+               [=, buffered = buffered.data(), flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                 flags[k] = !buffered[batch.first_cell + k];
+               });
         lists.cells.reinit(place, scan(flags, positions));
-        for_all(place, batch.n_cells,
-                [=, flags = flags.data(), positions = positions.data(),
-                 cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t k) {
-                  if (flags[k])
-                    cells[positions[k]] = batch.first_cell + static_cast<int>(k);
-                  flags[k] = flags[k] ? static_cast<int>(positions[k]) : -1;
-                });
+        launch(place, batch.n_cells,
+               [=, flags = flags.data(), positions = positions.data(),
+                cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t k) {
+                 if (flags[k])
+                   cells[positions[k]] = batch.first_cell + static_cast<int>(k);
+                 flags[k] = flags[k] ? static_cast<int>(positions[k]) : -1;
+               });
         lists.cell_offsets.set_zero();
         set_no_levels(place);
         integrations += source.per_cell(lists.cells.size());
@@ -88,7 +88,7 @@ namespace PatchFEM
         const BatchView batch   = source.batch();
         const int       n_shape = batch.reference.n_shape;
         lists.places.reinit(place, lists.cells.size() * n_shape * lists.place_bytes(n_shape));
-        for_all(
+        launch(
             place, lists.cells.size() * n_shape,
             [=, writer = places_writer(source), cells = lists.cells.data()] PATCHFEM_DEVICE(const std::int64_t pair) {
               writer.write(pair, batch.nodes_of(cells[pair / n_shape]), n_shape, static_cast<int>(pair % n_shape));
@@ -129,29 +129,29 @@ namespace PatchFEM
         for (const bool counting : {true, false})
         {
           counts.set_zero();
-          for_all(place, n_rows,
-                  [=, slots = slots.data(), counts = counts.data(), of_rows = of_rows.data(),
-                   block_offsets = block_offsets.data(), blocks = blocks.data(), row_offsets = row_offsets.data(),
-                   rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                    int n = 0;
-                    pairs.visit(row, [&](const int cell, const int i) {
-                      if (slots[cell - first] < 0)
-                        return;
-                      const auto pair = static_cast<unsigned int>(slots[cell - first]) * n_shape + i;
-                      if (!counting)
-                        rows[row_offsets[row] + n] = pair;
-                      ++n;
-                      for (int j = 0; j < n_shape; ++j)
-                      {
-                        const std::int64_t block = sparsity.row_offsets[row] +
-                                                   place_of(sparsity, static_cast<int>(row), batch.nodes_of(cell)[j]);
-                        if (!counting)
-                          blocks[block_offsets[block] + counts[block]] = pair * n_shape + j;
-                        ++counts[block];
-                      }
-                    });
-                    of_rows[row] = n;
-                  });
+          launch(place, n_rows,
+                 [=, slots = slots.data(), counts = counts.data(), of_rows = of_rows.data(),
+                  block_offsets = block_offsets.data(), blocks = blocks.data(), row_offsets = row_offsets.data(),
+                  rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                   int n = 0;
+                   pairs.visit(row, [&](const int cell, const int i) {
+                     if (slots[cell - first] < 0)
+                       return;
+                     const auto pair = static_cast<unsigned int>(slots[cell - first]) * n_shape + i;
+                     if (!counting)
+                       rows[row_offsets[row] + n] = pair;
+                     ++n;
+                     for (int j = 0; j < n_shape; ++j)
+                     {
+                       const std::int64_t block = sparsity.row_offsets[row] +
+                                                  place_of(sparsity, static_cast<int>(row), batch.nodes_of(cell)[j]);
+                       if (!counting)
+                         blocks[block_offsets[block] + counts[block]] = pair * n_shape + j;
+                       ++counts[block];
+                     }
+                   });
+                   of_rows[row] = n;
+                 });
           if (!counting)
             return;
           blocks.reinit(place, scan(counts, block_offsets));

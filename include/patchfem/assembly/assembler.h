@@ -180,9 +180,7 @@ namespace PatchFEM
   private:
     static kernels::AssemblyKernel<Number> find_kernel(const Backend &backend, const kernels::KernelRequest &request)
     {
-      kernels::AssemblyKernel<Number> result;
-      dispatch(backend, [&](auto where) { result = kernels::assembly_kernel<Form, Number>(where, request); });
-      return result;
+      return dispatch(backend, [&](auto where) { return kernels::assembly_kernel<Form, Number>(where, request); });
     }
   };
 } // namespace PatchFEM

@@ -52,7 +52,7 @@ namespace PatchFEM
               points,
               material,
               [](const Backend &backend, const LawReduction &arguments) {
-                dispatch(backend, [&](auto where) { kernels::reduce_law<Law>(where, arguments); });
+                launch(backend, [&](auto where) { kernels::reduce_law<Law>(where, arguments); });
               }};
     }
   } // namespace internal

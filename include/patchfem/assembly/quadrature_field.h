@@ -108,7 +108,7 @@ namespace PatchFEM
       LawArguments<Number> arguments{batches.view(), u.data(), parameters, {}, d.stride};
       for (int b = 0; b < batches.n_batches(); ++b)
         arguments.values[b] = d.values.data() + d.first[b] + offset;
-      dispatch(batches.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
+      launch(batches.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
     }
 
     std::shared_ptr<Data> data;

@@ -13,7 +13,7 @@
  * cells of a row along x are fluid, and the number of an unknown is that of its word's first one plus the fluid cells
  * before it in the word. Words, and their first numbers, are 16 bytes for 32 cells, which the second-level cache holds
  * for 256^3 cells, so that from memory come labels, 1 byte a cell, and to memory go columns and diagonal, 32 bytes a
- * row. Members that take Where are the steps (source/kernels/run.h) of those without.
+ * row. Members that take Where are the steps (source/kernels/launch.h) of those without.
  *
  * Around the box there is a layer of words without fluid, so that the words of neighbours are at fixed distances and no
  * one asks for the ends of the box: one word in front of each row along x, which is behind the row before as well, and

@@ -12,7 +12,7 @@
 namespace PatchFEM
 {
   /**
-   * Owns a number of elements on one back end. Nothing migrates by itself: only kernels called through dispatch() may
+   * Owns a number of elements on one back end. Nothing migrates by itself: only kernels called through launch() may
    * follow data(), and every transfer is a copy_from() or copy_to(). Movable; copies are explicit.
    */
   template <typename T>

@@ -5,14 +5,17 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 /**
  * @file
- * Where work runs. A kernel is an overload set on the tags Host and Cuda; a class calls it through dispatch(), which is
- * the only place that knows which back ends this build contains:
+ * Where work runs. Code that differs between back ends is an overload set on the tags Host and Cuda. Two functions call
+ * it, the only places that know which back ends this build contains: dispatch() an algorithm, which runs on the host and
+ * may return a result, and launch() kernels, which follow pointers to memory of the back end:
  * @code
- *   dispatch(backend, [&](auto where) { kernels::vmult(where, view, src.data(), dst.data()); });
+ *   const int n_levels = dispatch(backend, [&](auto where) { return find_levels(where, graph); });
+ *   launch(backend, [&](auto where) { kernels::vmult(where, view, src.data(), dst.data()); });
  * @endcode
  * With CUDA a missing overload or definition fails the build; without it the Cuda branch is never instantiated.
  */
@@ -57,7 +60,7 @@ namespace PatchFEM
     explicit Backend(const std::string &name = "host");
     explicit Backend(BackendKind kind);
 
-    /** @p place as the ranks of @p group share it, which is to live as long as this: see RankGroup. */
+    /** The handle to @p place of ranks that share it, see RankGroup; @p group outlives it. */
     Backend(const Backend &place, const RankGroup *group) : place(place.place), ranks(group) {}
 
     BackendKind kind() const { return place; }
@@ -93,7 +96,7 @@ namespace PatchFEM
     /** The UUIDs of the devices that CUDA shows to this process, in its order; none unless cuda_available(). */
     static std::vector<std::string> cuda_devices();
 
-    /** Handles on CUDA are to denote the existing cuda_devices()[@p number]: before the first of them is made. */
+    /** Selects the existing cuda_devices()[@p number] for all handles on CUDA; to be called before the first is made. */
     static void choose_cuda_device(int number);
 
   private:
@@ -114,18 +117,38 @@ namespace PatchFEM
     const bool opens;
   };
 
-  /** Calls @p function with the tag of @p backend. */
+  /** Returns @p function(tag of @p backend), which runs on the host and may not follow pointers to a device's memory. */
   template <typename Function>
-  void dispatch(const Backend &backend, Function &&function)
+  decltype(auto) dispatch(const Backend &backend, Function &&function)
   {
-    if (backend.kind() == BackendKind::cuda)
-    {
 #ifdef PATCHFEM_WITH_CUDA
-      function(Cuda{backend.stream()});
+    if (backend.kind() == BackendKind::cuda)
+      return function(Cuda{backend.stream()});
 #endif
-      return;
+    static_cast<void>(backend);
+    return function(Host());
+  }
+
+  /**
+   * Calls @p function(tag of @p backend), in which kernels follow pointers to memory of @p backend. A @p function that takes
+   * one of the tags only is for back ends of that one.
+   */
+  template <typename Function>
+  void launch(const Backend &backend, Function &&function)
+  {
+    constexpr bool on_host = std::is_invocable_v<Function, Host>;
+#ifdef PATCHFEM_WITH_CUDA
+    if constexpr (std::is_invocable_v<Function, Cuda>)
+      if (!on_host || backend.kind() == BackendKind::cuda)
+      {
+        function(Cuda{backend.stream()});
+        return;
+      }
+#endif
+    if constexpr (on_host)
+    {
+      const KernelScope scope(backend);
+      function(Host());
     }
-    const KernelScope scope(backend);
-    function(Host());
   }
 } // namespace PatchFEM

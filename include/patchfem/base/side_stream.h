@@ -8,18 +8,18 @@
 namespace PatchFEM
 {
   /**
-   * A second line of work on a back end: on CUDA a stream of its own, elsewhere what it is given is done at once. It
-   * can be recorded into a Graph, in which it becomes a branch.
+   * A second line of work on a back end: on CUDA a stream of its own, elsewhere kernels run at once. It can be recorded
+   * into a Graph, in which it becomes a branch.
    * @code
    *   SideStream::Branch branch(side);                              // after all that the back end was given
-   *   branch.run([&](auto where) { kernels::f(where, ...); });        // beside what the back end is given now
+   *   branch.launch([&](auto where) { kernels::f(where, ...); });     // beside what the back end is given now
    *   branch.join();                                                // before all that it is given from here on
    * @endcode
    */
   class SideStream
   {
   public:
-    /** Where both lines have kernels to begin, blocks of threads of one that is @p first do so before the others. */
+    /** @p first gives its kernels priority: their blocks of threads begin before those that also wait on the back end. */
     explicit SideStream(const Backend &backend, bool first = false);
     ~SideStream();
     SideStream(const SideStream &)            = delete;
@@ -40,9 +40,9 @@ namespace PatchFEM
 
       /** Calls @p function with the tag of this line of work. */
       template <typename Function>
-      void run(Function &&function) const
+      void launch(Function &&function) const
       {
-        dispatch(side.place, [&](auto where) {
+        PatchFEM::launch(side.place, [&](auto where) {
           if constexpr (std::is_same<decltype(where), Host>::value)
             function(where);
           else

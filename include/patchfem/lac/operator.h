@@ -21,7 +21,7 @@ namespace PatchFEM
     if (ranks == nullptr)
       return;
     ranks->sum(backend, cg.scalars->parts, sums == kernels::CGSums::product ? 1 : 2);
-    dispatch(backend, [&](auto where) { kernels::cg_finish(where, sums, cg); });
+    launch(backend, [&](auto where) { kernels::cg_finish(where, sums, cg); });
   }
 
   /**

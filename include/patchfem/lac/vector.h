@@ -81,7 +81,7 @@ namespace PatchFEM
     /** Every element becomes @p value. */
     Vector &operator=(const Number value)
     {
-      dispatch(backend(), [&](auto where) { kernels::set<Number>(where, size(), value, data()); });
+      launch(backend(), [&](auto where) { kernels::set<Number>(where, size(), value, data()); });
       return *this;
     }
 
@@ -105,7 +105,7 @@ namespace PatchFEM
     {
       check_compatible(x);
       check_compatible(y);
-      dispatch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
+      launch(backend(), [&](auto where) { kernels::add(where, size(), a, x.data(), b, y.data(), data()); });
     }
 
     Vector &operator+=(const Vector &x)
@@ -123,21 +123,21 @@ namespace PatchFEM
     void sadd(const Number s, const Number a, const Vector &x)
     {
       check_compatible(x);
-      dispatch(backend(), [&](auto where) { kernels::sadd(where, size(), s, a, x.data(), data()); });
+      launch(backend(), [&](auto where) { kernels::sadd(where, size(), s, a, x.data(), data()); });
     }
 
     /** *this = a x */
     void equ(const Number a, const Vector &x)
     {
       check_compatible(x);
-      dispatch(backend(), [&](auto where) { kernels::equ(where, size(), a, x.data(), data()); });
+      launch(backend(), [&](auto where) { kernels::equ(where, size(), a, x.data(), data()); });
     }
 
     /** Multiplies element by element. */
     void scale(const Vector &factors)
     {
       check_compatible(factors);
-      dispatch(backend(), [&](auto where) { kernels::scale(where, size(), factors.data(), data()); });
+      launch(backend(), [&](auto where) { kernels::scale(where, size(), factors.data(), data()); });
     }
 
     Vector &operator*=(const Number factor)

@@ -9,7 +9,7 @@ namespace PatchFEM
     template <typename Rows>
     Adjacency read_rows(const Backend &backend, const Rows &rows, const double threshold)
     {
-      return choose(backend, [&](auto where) { return graph_tools::read_rows(where, backend, rows, threshold); });
+      return dispatch(backend, [&](auto where) { return graph_tools::read_rows(where, backend, rows, threshold); });
     }
 
     template <typename Matrix>
@@ -71,7 +71,7 @@ namespace PatchFEM
     require(points.size() == std::size_t(graph.n_nodes()) * width && points.backend() == graph.backend() &&
                 (width == dim || width == dim + dim * (dim + 1) / 2),
             "The positions of nodes do not fit the nodes of a graph.");
-    return choose(graph.backend(), [&](auto where) {
+    return dispatch(graph.backend(), [&](auto where) {
       using namespace graph_tools;
       const NodePoints at{points.data(), dim, width};
       Array<double>    nearest;
@@ -90,7 +90,7 @@ namespace PatchFEM
   int maximal_independent_set(const Adjacency &graph, const int k, Array<int> &members)
   {
     require(k >= 1, "A maximal independent set needs a distance k of at least 1, not ", k, ".");
-    return choose(graph.backend(),
-                  [&](auto where) { return graph_tools::maximal_independent_set(where, graph, k, members); });
+    return dispatch(graph.backend(),
+                    [&](auto where) { return graph_tools::maximal_independent_set(where, graph, k, members); });
   }
 } // namespace PatchFEM

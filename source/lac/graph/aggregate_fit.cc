@@ -25,7 +25,7 @@ namespace PatchFEM
     each(A.partitioner(), [&] {
       if (is_first)
         counts.reinit(A.backend(), 4);
-      n[0] = choose(A.backend(), [&](auto where) {
+      n[0] = dispatch(A.backend(), [&](auto where) {
         return graph_tools::count_dependences(where, A, aggregates, counts.data() + (is_first ? 0 : 2));
       });
       if (!is_first)

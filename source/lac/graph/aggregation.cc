@@ -45,7 +45,7 @@ namespace PatchFEM
     for (const Adjacency *graph : {&graphs.all, &graphs.strong})
       require(std::size_t(graph->n_nodes()) == n && graph->backend() == place,
               "The graphs of an aggregation do not have the same nodes.");
-    choose(place, [&](auto where) { build(where, graphs, block_size, data, weights); });
+    dispatch(place, [&](auto where) { build(where, graphs, block_size, data, weights); });
   }
 
   template void Aggregation::reinit(const SlicedEllpackMatrix<float> &, const AdditionalData &);

@@ -11,7 +11,7 @@
 #include <climits>
 #include <vector>
 
-/** @file The steps (see run.h) of Aggregation. The group of a node is a number or -1. */
+/** @file The steps (see launch.h) of Aggregation. The group of a node is a number or -1. */
 namespace PatchFEM
 {
   namespace
@@ -45,31 +45,31 @@ namespace PatchFEM
     Array<int> gather(const Array<int> &indices, const Array<int> &from)
     {
       Array<int> result(indices.backend(), indices.size());
-      for_all(indices.backend(), indices.size(),
-              [indices = indices.data(), from = from.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                to[i] = from[indices[i]];
-              });
+      launch(indices.backend(), indices.size(),
+             [indices = indices.data(), from = from.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               to[i] = from[indices[i]];
+             });
       return result;
     }
 
     Array<int> inverse_of(const Array<int> &permutation)
     {
       Array<int> result(permutation.backend(), permutation.size());
-      for_all(result.backend(), result.size(),
-              [from = permutation.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                to[from[i]] = static_cast<int>(i);
-              });
+      launch(result.backend(), result.size(),
+             [from = permutation.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               to[from[i]] = static_cast<int>(i);
+             });
       return result;
     }
 
     /** group[i] = new_number[group[i]], where that is not -1. */
     void renumber(const Array<int> &new_numbers, Array<int> &groups)
     {
-      for_all(groups.backend(), groups.size(),
-              [new_number = new_numbers.data(), group = groups.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                if (group[i] >= 0)
-                  group[i] = new_number[group[i]];
-              });
+      launch(groups.backend(), groups.size(),
+             [new_number = new_numbers.data(), group = groups.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               if (group[i] >= 0)
+                 group[i] = new_number[group[i]];
+             });
     }
 
     /** numbers[i] = how many flags before i are 1, or -1 if that of i is not; returns how many are. */
@@ -79,10 +79,10 @@ namespace PatchFEM
       const int           n    = static_cast<int>(scan(flags, positions));
       const int *const    flag = flags.data();
       numbers.reinit(flags.backend(), flags.size());
-      for_all(flags.backend(), flags.size(),
-              [=, before = positions.data(), numbers = numbers.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                numbers[i] = flag[i] ? static_cast<int>(before[i]) : -1;
-              });
+      launch(flags.backend(), flags.size(),
+             [=, before = positions.data(), numbers = numbers.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               numbers[i] = flag[i] ? static_cast<int>(before[i]) : -1;
+             });
       return n;
     }
 
@@ -156,14 +156,14 @@ namespace PatchFEM
     Array<std::int64_t> measure_groups(const SizeMeasure &measure, const Groups &groups, const GroupGraph &group_graph)
     {
       Array<std::int64_t> result(groups.group.backend(), groups.n_groups);
-      for_all(result.backend(), groups.n_groups,
-              [measure, offsets = groups.offsets.data(), nodes = groups.nodes.data(),
-               inside = group_graph.inside.data(), sizes = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                std::int64_t sum = measure.edge_weight != 0 ? inside[i] / 2 * measure.edge_weight : 0;
-                for (int k = offsets[i]; k < offsets[i + 1]; ++k)
-                  sum += measure.node_weights != nullptr ? measure.node_weights[nodes[k]] : measure.node_weight;
-                sizes[i] = sum;
-              });
+      launch(result.backend(), groups.n_groups,
+             [measure, offsets = groups.offsets.data(), nodes = groups.nodes.data(), inside = group_graph.inside.data(),
+              sizes = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               std::int64_t sum = measure.edge_weight != 0 ? inside[i] / 2 * measure.edge_weight : 0;
+               for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+                 sum += measure.node_weights != nullptr ? measure.node_weights[nodes[k]] : measure.node_weight;
+               sizes[i] = sum;
+             });
       return result;
     }
 
@@ -177,23 +177,23 @@ namespace PatchFEM
       {
         found.set_zero();
         const int *const group = groups.group.data();
-        for_all(place, graph.n_nodes,
-                [=, next = next.data(), found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  int best = group[i];
-                  if (best < 0 && !graph.is_isolated(i))
-                  {
-                    int most = 0;
-                    kernels::for_each_group(graph, i, group, [&](const int g, const int weight) {
-                      if (weight > most)
-                      {
-                        most = weight;
-                        best = g;
-                      }
-                    });
-                    raise_flag(found + (best < 0 ? 0 : 1));
-                  }
-                  next[i] = best;
-                });
+        launch(place, graph.n_nodes,
+               [=, next = next.data(), found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 int best = group[i];
+                 if (best < 0 && !graph.is_isolated(i))
+                 {
+                   int most = 0;
+                   kernels::for_each_group(graph, i, group, [&](const int g, const int weight) {
+                     if (weight > most)
+                     {
+                       most = weight;
+                       best = g;
+                     }
+                   });
+                   raise_flag(found + (best < 0 ? 0 : 1));
+                 }
+                 next[i] = best;
+               });
         groups.group.swap(next);
         const std::vector<int> flags = found.to_vector();
         more                         = flags[0] != 0 && flags[1] != 0;
@@ -209,7 +209,7 @@ namespace PatchFEM
       words.set_zero();
       const int *const group = groups.group.data();
       // The weight comes before the complement of the number, so that the largest word wins.
-      for_all(place, graph.n_nodes, [=, centres = words.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, graph.n_nodes, [=, centres = words.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const int g      = group[i];
         int       inside = 0;
         if (g < 0)
@@ -218,11 +218,11 @@ namespace PatchFEM
           inside += group[graph.neighbours[e]] == g ? graph.weight(e) : 0;
         kernels::atomic_max(centres + g, (static_cast<std::uint64_t>(inside) << 32) | ~static_cast<std::uint32_t>(i));
       });
-      for_all(place, graph.n_nodes,
-              [=, centres = words.data(), roots = roots.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int g = group[i];
-                roots[i] = g >= 0 && static_cast<std::uint32_t>(centres[g]) == ~static_cast<std::uint32_t>(i) ? g : -1;
-              });
+      launch(place, graph.n_nodes,
+             [=, centres = words.data(), roots = roots.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               const int g = group[i];
+               roots[i] = g >= 0 && static_cast<std::uint32_t>(centres[g]) == ~static_cast<std::uint32_t>(i) ? g : -1;
+             });
       groups.group.swap(roots);
     }
 
@@ -249,7 +249,7 @@ namespace PatchFEM
           build_group_graph(graph, groups, group_graph);
         const Array<std::int64_t> sizes = measure_groups(measure, groups, group_graph);
         Array<int>                small(place, n), undecided(place, 1); // there is a small group
-        for_all(place, n, [=, sizes = sizes.data(), small = small.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, sizes = sizes.data(), small = small.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           small[i] = sizes[i] < least;
         });
         if (measure.edge_weight == 0) // only small groups look at others
@@ -260,18 +260,18 @@ namespace PatchFEM
         }
         Array<std::uint64_t> tuples(place, n);
         undecided.set_zero();
-        for_all(place, n,
-                [least, touching = group_graph.graph.view(), sizes = sizes.data(), small = small.data(),
-                 tuples = tuples.data(), undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  const bool stays = !small[i] || touching.is_isolated(i);
-                  // 8 bits of size before the hash.
-                  const std::uint64_t size = stays ? 0 : static_cast<std::uint64_t>(sizes[i] * 255 / least);
-                  tuples[i]                = tuple::make(stays ? tuple::member : tuple::undecided,
-                                          (size << 22) | (kernels::hash(i) & ((std::uint64_t(1) << 22) - 1)),
-                                          static_cast<int>(i));
-                  if (!stays)
-                    raise_flag(undecided);
-                });
+        launch(place, n,
+               [least, touching = group_graph.graph.view(), sizes = sizes.data(), small = small.data(),
+                tuples = tuples.data(), undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 const bool stays = !small[i] || touching.is_isolated(i);
+                 // 8 bits of size before the hash.
+                 const std::uint64_t size = stays ? 0 : static_cast<std::uint64_t>(sizes[i] * 255 / least);
+                 tuples[i]                = tuple::make(stays ? tuple::member : tuple::undecided,
+                                         (size << 22) | (kernels::hash(i) & ((std::uint64_t(1) << 22) - 1)),
+                                         static_cast<int>(i));
+                 if (!stays)
+                   raise_flag(undecided);
+               });
         if (undecided.read(0) == 0)
           return;
         // Of small groups that touch each other or others at least one is dissolved, so this ends.
@@ -351,14 +351,14 @@ namespace PatchFEM
 
       // The aggregate that is tied most to the others of its patch becomes its root.
       all_offers.set_zero();
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         std::int64_t inside = 0;
         for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
           if (patch[graph.neighbours[e]] == patch[i])
             inside += graph.weight(e);
         kernels::atomic_max(offers + patch[i], ranked(inside < INT_MAX ? inside : INT_MAX, i));
       });
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { patch[i] = aggregate_of(offers[patch[i]]); });
+      launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { patch[i] = aggregate_of(offers[patch[i]]); });
       // A move makes a patch that is too large smaller, and none too large, so this ends.
       do
       {
@@ -366,7 +366,7 @@ namespace PatchFEM
         all_offers.set_zero();
         all_accepted.set_zero();
         n_moved.set_zero();
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           std::int64_t edges = 0; // those to later aggregates, so that each counts once
           for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
             if (graph.neighbours[e] > i && patch[graph.neighbours[e]] == patch[i])
@@ -376,7 +376,7 @@ namespace PatchFEM
         // Where an aggregate of a patch that is too large would best go: to the neighbouring patch that has room and to
         // which the cut falls most, else, if none has room, into a patch of its own. Each patch gives one aggregate at
         // a time, its best, so that sizes do not swing.
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int own = patch[i];
           target[i]     = static_cast<int>(i);
           if (bytes[own] <= measure.limit || own == i)
@@ -398,11 +398,11 @@ namespace PatchFEM
           kernels::atomic_max(offers + own, ranked((std::int64_t(most >= 0) << 30) | (cut + bound), i));
         });
         // A patch takes one aggregate at a time, the best that is offered to it.
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           if (offers[i] != 0)
             kernels::atomic_max(accepted + target[aggregate_of(offers[i])], offers[i]);
         });
-        for_all(place, n, [=, n_moved = n_moved.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, n_moved = n_moved.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           if (accepted[i] == 0)
             return;
           patch[aggregate_of(accepted[i])] = static_cast<int>(i);
@@ -410,7 +410,7 @@ namespace PatchFEM
         });
       } while (n_moved.read(0) > 0);
 
-      for_all(place, n, [=, flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) { flags[i] = patch[i] == i; });
+      launch(place, n, [=, flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) { flags[i] = patch[i] == i; });
       patches.n_groups = n;
       keep(flags, patches);
     }
@@ -433,39 +433,39 @@ namespace PatchFEM
         // The neighbouring patch that a patch would unite with, or -1: of those with which it stays within the limit
         // the one it shares most edges with. Ties are broken by a hash of the pair, the same from both ends, so that
         // pairs that choose each other are found everywhere at once.
-        for_all(place, n,
-                [=, graph = patch_graph.graph.view(), bytes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  std::uint64_t best = 0;
-                  int           with = -1;
-                  for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                  {
-                    const std::int64_t j = graph.neighbours[e], weight = graph.weight(e);
-                    if (bytes[i] + bytes[j] + weight * measure.edge_bytes > measure.limit)
-                      continue;
-                    const std::uint64_t low  = static_cast<std::uint64_t>(i < j ? i : j),
-                                        high = static_cast<std::uint64_t>(i ^ j ^ low);
-                    const std::uint64_t rank =
-                        (static_cast<std::uint64_t>(weight) << 32) | (kernels::hash((high << 32) | low) >> 32);
-                    if (with < 0 || rank > best)
-                    {
-                      best = rank;
-                      with = static_cast<int>(j);
-                    }
-                  }
-                  partner[i] = with;
-                });
+        launch(place, n,
+               [=, graph = patch_graph.graph.view(), bytes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 std::uint64_t best = 0;
+                 int           with = -1;
+                 for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+                 {
+                   const std::int64_t j = graph.neighbours[e], weight = graph.weight(e);
+                   if (bytes[i] + bytes[j] + weight * measure.edge_bytes > measure.limit)
+                     continue;
+                   const std::uint64_t low  = static_cast<std::uint64_t>(i < j ? i : j),
+                                       high = static_cast<std::uint64_t>(i ^ j ^ low);
+                   const std::uint64_t rank =
+                       (static_cast<std::uint64_t>(weight) << 32) | (kernels::hash((high << 32) | low) >> 32);
+                   if (with < 0 || rank > best)
+                   {
+                     best = rank;
+                     with = static_cast<int>(j);
+                   }
+                 }
+                 partner[i] = with;
+               });
         // All stay but the later one of two that chose each other.
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int p = partner[i];
           flags[i]    = !(p >= 0 && p < i && partner[p] == i);
         });
         const int n_left = static_cast<int>(scan(kept, positions));
         if (n_left == n)
           return sizes;
-        for_all(place, n,
-                [=, positions = positions.data(), to = new_number.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  to[i] = static_cast<int>(positions[flags[i] ? i : partner[i]]);
-                });
+        launch(place, n,
+               [=, positions = positions.data(), to = new_number.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 to[i] = static_cast<int>(positions[flags[i] ? i : partner[i]]);
+               });
         renumber(new_number, patches.group);
         patches.n_groups = n_left;
       }
@@ -479,10 +479,10 @@ namespace PatchFEM
         return {};
       Array<int> sizes(starts.backend(), n);
       const auto largest = [&](const int sign, const int shift) {
-        for_all(starts.backend(), n,
-                [=, offsets = starts.data(), to = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  to[i] = sign * (offsets[i + 1] - offsets[i]) + shift;
-                });
+        launch(starts.backend(), n,
+               [=, offsets = starts.data(), to = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 to[i] = sign * (offsets[i + 1] - offsets[i]) + shift;
+               });
         return maximum(sizes);
       };
       const int most = largest(1, 0);
@@ -495,7 +495,7 @@ namespace PatchFEM
       const AdjacencyView graph = adjacency.view();
       Array<int>          counts(adjacency.backend(), graph.n_nodes);
       Array<std::int64_t> offsets;
-      for_all(adjacency.backend(), graph.n_nodes, [=, cut = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(adjacency.backend(), graph.n_nodes, [=, cut = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         int sum = 0;
         for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
           if (group == nullptr || group[graph.neighbours[e]] != group[i])
@@ -510,10 +510,10 @@ namespace PatchFEM
     {
       Array<std::int64_t> sums;
       result.reinit(values.backend(), values.size());
-      for_all(values.backend(), values.size(),
-              [from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                to[i] = static_cast<int>(from[i] < INT_MAX ? from[i] : INT_MAX);
-              });
+      launch(values.backend(), values.size(),
+             [from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               to[i] = static_cast<int>(from[i] < INT_MAX ? from[i] : INT_MAX);
+             });
       return scan(result, sums);
     }
 

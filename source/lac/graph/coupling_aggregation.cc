@@ -48,7 +48,7 @@ namespace PatchFEM
     if (ranks != nullptr)
       across = level > 0 ? rank_edges::across(*ranks, edges_across.back()) : rank_edges::across(A, 0.);
     const Adjacency &all = finest ? pattern : level > 0 ? aggregations.back().aggregate_graph() : graph_above;
-    return choose(place, [&](auto where) {
+    return dispatch(place, [&](auto where) {
       using namespace graph_tools;
       Array<double> own, outside;
       if (finest)

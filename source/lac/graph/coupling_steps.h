@@ -5,7 +5,7 @@
 
 #include "kernels/unique_rows.h"
 
-/** @file The steps (see run.h) of graph_tools.h for strength of connection by traces of blocks. */
+/** @file The steps (see launch.h) of graph_tools.h for strength of connection by traces of blocks. */
 namespace PatchFEM::graph_tools
 {
   namespace
@@ -38,22 +38,22 @@ namespace PatchFEM::graph_tools
   Array<double> trace_weights(Where, const SlicedEllpackMatrix<Number> &matrix, const Adjacency &edges)
   {
     Array<double> result(matrix.backend(), edges.neighbours().size());
-    for_all(matrix.backend(), edges.n_nodes(),
-            [A = matrix.view(), graph = edges.view(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const BlockRow     row(A, static_cast<int>(i));
-              const std::int64_t begin = graph.offsets[i], end = graph.offsets[i + 1];
-              double             largest = 0.;
-              std::int64_t       e       = begin;
-              for (int k = 0; k < row.length && e < end; ++k)
-                if (row.column(k) == graph.neighbours[e]) // both ascend
-                {
-                  const double trace = row.negative_trace(k, A.block_rows);
-                  largest            = trace > largest ? trace : largest;
-                  result[e++]        = trace;
-                }
-              for (e = begin; e < end; ++e)
-                result[e] = weight_of(result[e], largest);
-            });
+    launch(matrix.backend(), edges.n_nodes(),
+           [A = matrix.view(), graph = edges.view(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const BlockRow     row(A, static_cast<int>(i));
+             const std::int64_t begin = graph.offsets[i], end = graph.offsets[i + 1];
+             double             largest = 0.;
+             std::int64_t       e       = begin;
+             for (int k = 0; k < row.length && e < end; ++k)
+               if (row.column(k) == graph.neighbours[e]) // both ascend
+               {
+                 const double trace = row.negative_trace(k, A.block_rows);
+                 largest            = trace > largest ? trace : largest;
+                 result[e++]        = trace;
+               }
+             for (e = begin; e < end; ++e)
+               result[e] = weight_of(result[e], largest);
+           });
     return result;
   }
 
@@ -141,18 +141,18 @@ namespace PatchFEM::graph_tools
     CoupledEdges  outside{};
     if (across != nullptr)
       outside = coupled(*across, couplings_across);
-    for_all(edges.backend(), edges.n_nodes(),
-            [=, inside = coupled(edges, couplings), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              double     largest = 0.;
-              const auto visit   = [&](const CoupledEdges &of) {
-                for (std::int64_t e = of.begin(i); e < of.end(i); ++e)
-                  largest = of.of_edge[e] > largest ? of.of_edge[e] : largest;
-              };
-              visit(inside);
-              if (outside.of_edge != nullptr)
-                visit(outside);
-              result[i] = largest;
-            });
+    launch(edges.backend(), edges.n_nodes(),
+           [=, inside = coupled(edges, couplings), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             double     largest = 0.;
+             const auto visit   = [&](const CoupledEdges &of) {
+               for (std::int64_t e = of.begin(i); e < of.end(i); ++e)
+                 largest = of.of_edge[e] > largest ? of.of_edge[e] : largest;
+             };
+             visit(inside);
+             if (outside.of_edge != nullptr)
+               visit(outside);
+             result[i] = largest;
+           });
     return result;
   }
 

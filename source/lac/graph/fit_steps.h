@@ -3,7 +3,7 @@
 
 #include "coupling_steps.h"
 
-/** @file The steps (see run.h) of graph_tools.h for AggregateFit. */
+/** @file The steps (see launch.h) of graph_tools.h for AggregateFit. */
 namespace PatchFEM::graph_tools
 {
   namespace
@@ -138,47 +138,47 @@ namespace PatchFEM::graph_tools
     Array<int>                joined(place, n), ends(place, n);
     ends.set_zero();
     memory::set_zero(place, counts, 2 * sizeof(int));
-    for_all(place, n * most_nodes,
-            [=, inside = inside.data(), ends = ends.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int aggregate = sampled.of(i / most_nodes), p = static_cast<int>(i % most_nodes);
-              if (p >= sampled.size(aggregate))
-                return;
-              std::uint64_t nodes  = 0;
-              int           n_ends = 0;
-              depend(sampled.nodes[sampled.offsets[aggregate] + p], [&](const int j) {
-                nodes |= sampled.bit(aggregate, j);
-                ++n_ends;
-              });
-              inside[i] = nodes;
-              kernels::atomic_add(ends + i / most_nodes, n_ends);
-            });
-    for_all(place, n,
-            [=, inside = inside.data(), parts = parts.data(),
-             joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t s) {
-              const std::uint64_t *const of_nodes = inside + s * most_nodes;
-              const int                  size     = sampled.size(sampled.of(s));
-              const std::uint64_t        all      = size > 0 ? ~std::uint64_t(0) >> (most_nodes - size) : 0;
-              const AggregateParts       of       = parts_of(of_nodes, all);
-              const std::uint64_t        others   = all & ~of.apart;
-              parts[s]                            = of;
-              joined[s] = is_lone(of.apart) || (is_lone(others) && parts_of(of_nodes, all & ~others).apart == 0);
-            });
-    for_all(place, n * most_nodes,
-            [=, parts = parts.data(), joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const std::int64_t   s = i / most_nodes, p = i % most_nodes;
-              const AggregateParts of = parts[s];
-              if (of.apart == 0 || (of.core >> p & 1) == 0)
-                return;
-              const int aggregate = sampled.of(s);
-              depend(sampled.nodes[sampled.offsets[aggregate] + p], [&](const int j) {
-                if (j < sampled.n_nodes && sampled.of_node[j] != aggregate)
-                  depend(j, [&](const int k) {
-                    if ((sampled.bit(aggregate, k) & of.apart) != 0)
-                      raise_flag(joined + s);
-                  });
-              });
-            });
-    for_all(place, n, [=, joined = joined.data(), ends = ends.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+    launch(place, n * most_nodes,
+           [=, inside = inside.data(), ends = ends.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int aggregate = sampled.of(i / most_nodes), p = static_cast<int>(i % most_nodes);
+             if (p >= sampled.size(aggregate))
+               return;
+             std::uint64_t nodes  = 0;
+             int           n_ends = 0;
+             depend(sampled.nodes[sampled.offsets[aggregate] + p], [&](const int j) {
+               nodes |= sampled.bit(aggregate, j);
+               ++n_ends;
+             });
+             inside[i] = nodes;
+             kernels::atomic_add(ends + i / most_nodes, n_ends);
+           });
+    launch(place, n,
+           [=, inside = inside.data(), parts = parts.data(),
+            joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+             const std::uint64_t *const of_nodes = inside + s * most_nodes;
+             const int                  size     = sampled.size(sampled.of(s));
+             const std::uint64_t        all      = size > 0 ? ~std::uint64_t(0) >> (most_nodes - size) : 0;
+             const AggregateParts       of       = parts_of(of_nodes, all);
+             const std::uint64_t        others   = all & ~of.apart;
+             parts[s]                            = of;
+             joined[s] = is_lone(of.apart) || (is_lone(others) && parts_of(of_nodes, all & ~others).apart == 0);
+           });
+    launch(place, n * most_nodes,
+           [=, parts = parts.data(), joined = joined.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const std::int64_t   s = i / most_nodes, p = i % most_nodes;
+             const AggregateParts of = parts[s];
+             if (of.apart == 0 || (of.core >> p & 1) == 0)
+               return;
+             const int aggregate = sampled.of(s);
+             depend(sampled.nodes[sampled.offsets[aggregate] + p], [&](const int j) {
+               if (j < sampled.n_nodes && sampled.of_node[j] != aggregate)
+                 depend(j, [&](const int k) {
+                   if ((sampled.bit(aggregate, k) & of.apart) != 0)
+                     raise_flag(joined + s);
+                 });
+             });
+           });
+    launch(place, n, [=, joined = joined.data(), ends = ends.data()] PATCHFEM_DEVICE(const std::int64_t s) {
       if (joined[s] == 0)
         kernels::atomic_increment(counts);
       kernels::atomic_add(counts + 1, ends[s]);

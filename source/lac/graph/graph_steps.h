@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-/** @file The steps (see run.h) of graph_tools.h. */
+/** @file The steps (see launch.h) of graph_tools.h. */
 namespace PatchFEM::graph_tools
 {
   /**
@@ -72,14 +72,14 @@ namespace PatchFEM::graph_tools
       const int     step       = n < 1 << 16 ? 1 : one_of;
       Array<int>    found(place, 1);
       found.set_zero();
-      for_all(place, std::int64_t(n / (neighbours * step) + 1) * neighbours,
-              [=, found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int group = static_cast<int>(i) / neighbours;
-                const int row   = (group * step + static_cast<int>(kernels::hash(group) % step)) * neighbours +
-                                static_cast<int>(i) % neighbours;
-                if (row < n && is(row))
-                  raise_flag(found);
-              });
+      launch(place, std::int64_t(n / (neighbours * step) + 1) * neighbours,
+             [=, found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               const int group = static_cast<int>(i) / neighbours;
+               const int row   = (group * step + static_cast<int>(kernels::hash(group) % step)) * neighbours +
+                               static_cast<int>(i) % neighbours;
+               if (row < n && is(row))
+                 raise_flag(found);
+             });
       return found.read(0) != 0;
     }
 
@@ -89,22 +89,22 @@ namespace PatchFEM::graph_tools
     {
       Array<int>          counts(place, n);
       Array<std::int64_t> offsets;
-      for_all(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         int n_kept = 0;
         visit(i, [&](int, int) { ++n_kept; });
         counts[i] = n_kept;
       });
       const std::int64_t n_edges = scan(counts, offsets);
       Array<int>         neighbours(place, n_edges), weights(place, n_edges);
-      for_all(place, n,
-              [=, offsets = offsets.data(), neighbours = neighbours.data(),
-               weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                std::int64_t out = offsets[i];
-                visit(i, [&](const int neighbour, const int weight) {
-                  neighbours[out] = neighbour;
-                  weights[out++]  = weight;
-                });
-              });
+      launch(place, n,
+             [=, offsets = offsets.data(), neighbours = neighbours.data(),
+              weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               std::int64_t out = offsets[i];
+               visit(i, [&](const int neighbour, const int weight) {
+                 neighbours[out] = neighbour;
+                 weights[out++]  = weight;
+               });
+             });
       place.synchronize();
       Adjacency result;
       result.reinit(std::move(offsets), std::move(neighbours), std::move(weights));
@@ -128,28 +128,28 @@ namespace PatchFEM::graph_tools
       const int  n = rows.n_rows();
       Array<int> counts(place, n), found(place, 1); // such a row
       found.set_zero();
-      for_all(place, n, [rows, coupled = coupled.data(), counts = counts.data()](const std::int64_t i) {
+      launch(place, n, [rows, coupled = coupled.data(), counts = counts.data()](const std::int64_t i) {
         counts[i] = coupled[i] ? rows.n_others(static_cast<int>(i)) : 0;
       });
       Array<std::int64_t> offsets;
       Array<int>          neighbours(place, scan(counts, offsets));
-      for_all(place, n,
-              [rows, coupled = coupled.data(), offsets = offsets.data(), neighbours = neighbours.data(),
-               found = found.data()](const std::int64_t i) {
-                const int  row = static_cast<int>(i), n_others = static_cast<int>(offsets[i + 1] - offsets[i]);
-                const int *columns = rows.A.columns + rows.A.block_index(row, 0);
-                int *const out     = neighbours + offsets[i];
-                int        all = 1, n_before = 0;
-                for (int k = 0; k < n_others; ++k, columns += rows.A.slice_height)
-                {
-                  const int column = columns[0], next = columns[rows.A.slice_height];
-                  out[k] = column < row ? column : next; // without the diagonal
-                  n_before += column < row;
-                  all &= coupled[out[k]];
-                }
-                if (coupled[row] && (all == 0 || rows.A.column(row, n_before) != row))
-                  raise_flag(found);
-              });
+      launch(place, n,
+             [rows, coupled = coupled.data(), offsets = offsets.data(), neighbours = neighbours.data(),
+              found = found.data()](const std::int64_t i) {
+               const int  row = static_cast<int>(i), n_others = static_cast<int>(offsets[i + 1] - offsets[i]);
+               const int *columns = rows.A.columns + rows.A.block_index(row, 0);
+               int *const out     = neighbours + offsets[i];
+               int        all = 1, n_before = 0;
+               for (int k = 0; k < n_others; ++k, columns += rows.A.slice_height)
+               {
+                 const int column = columns[0], next = columns[rows.A.slice_height];
+                 out[k] = column < row ? column : next; // without the diagonal
+                 n_before += column < row;
+                 all &= coupled[out[k]];
+               }
+               if (coupled[row] && (all == 0 || rows.A.column(row, n_before) != row))
+                 raise_flag(found);
+             });
       if (found.read(0) != 0)
         return false;
       result.reinit(std::move(offsets), std::move(neighbours));
@@ -169,7 +169,7 @@ namespace PatchFEM::graph_tools
   {
     const int  n = rows.n_rows();
     Array<int> coupled(place, n);
-    for_all(place, n, [rows, coupled = coupled.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(place, n, [rows, coupled = coupled.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       coupled[i] = rows.couples(static_cast<int>(i));
     });
     Adjacency result;
@@ -180,12 +180,12 @@ namespace PatchFEM::graph_tools
     Array<int>    counts(place, n);
     Array<double> norms(place, threshold > 0. ? n : 0);
     if (threshold > 0.)
-      for_all(place, n, [rows, norms = norms.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [rows, norms = norms.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
       });
 
     const EdgeCriterion<Rows> is_edge{rows, coupled.data(), norms.data(), threshold};
-    for_all(place, n, [is_edge, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(place, n, [is_edge, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       const int row     = static_cast<int>(i);
       int       n_edges = 0;
       if (is_edge.coupled[row])
@@ -194,16 +194,16 @@ namespace PatchFEM::graph_tools
     });
     Array<std::int64_t> offsets;
     Array<int>          neighbours(place, scan(counts, offsets));
-    for_all(place, n,
-            [is_edge, offsets = offsets.data(), neighbours = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i);
-              int      *out = neighbours + offsets[i];
-              if (is_edge.coupled[row])
-                is_edge.rows.for_each_column(row, [&](const int column) {
-                  if (is_edge(row, column))
-                    *out++ = column;
-                });
-            });
+    launch(place, n,
+           [is_edge, offsets = offsets.data(), neighbours = neighbours.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int row = static_cast<int>(i);
+             int      *out = neighbours + offsets[i];
+             if (is_edge.coupled[row])
+               is_edge.rows.for_each_column(row, [&](const int column) {
+                 if (is_edge(row, column))
+                   *out++ = column;
+               });
+           });
     place.synchronize();
     result.reinit(std::move(offsets), std::move(neighbours));
     return result;
@@ -214,7 +214,7 @@ namespace PatchFEM::graph_tools
   {
     const kernels::SlicedEllpackRows<Number> rows{A.view()};
     Array<int>                               result(A.backend(), rows.n_rows());
-    for_all(A.backend(), rows.n_rows(), [rows, coupled = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(A.backend(), rows.n_rows(), [rows, coupled = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       coupled[i] = rows.couples(static_cast<int>(i));
     });
     return result;
@@ -225,7 +225,7 @@ namespace PatchFEM::graph_tools
   {
     const kernels::SlicedEllpackRows<Number> rows{A.view()};
     Array<double>                            result(A.backend(), rows.n_rows());
-    for_all(A.backend(), rows.n_rows(), [rows, norms = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(A.backend(), rows.n_rows(), [rows, norms = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       norms[i] = std::sqrt(rows.squared_norm(static_cast<int>(i), static_cast<int>(i)));
     });
     return result;
@@ -261,9 +261,9 @@ namespace PatchFEM::graph_tools
       return 0;
     Array<int>          counts(own.backend(), own.n_nodes());
     Array<std::int64_t> sums;
-    for_all(own.backend(), own.n_nodes(),
-            [inside = own.view(), outside = across.view(), counts = counts.data()] PATCHFEM_DEVICE(
-                const std::int64_t i) { counts[i] = inside.is_isolated(i) && !outside.is_isolated(i); });
+    launch(own.backend(), own.n_nodes(),
+           [inside = own.view(), outside = across.view(), counts = counts.data()] PATCHFEM_DEVICE(
+               const std::int64_t i) { counts[i] = inside.is_isolated(i) && !outside.is_isolated(i); });
     return static_cast<int>(scan(counts, sums));
   }
 
@@ -329,13 +329,13 @@ namespace PatchFEM::graph_tools
     Array<int>          counts(edges.backend(), edges.n_nodes());
     Array<std::int64_t> offsets;
     least.reinit(edges.backend(), edges.n_nodes());
-    for_all(edges.backend(), edges.n_nodes(),
-            [is_stretched = nearest_neighbour(edges, across, at, length_factor), least = least.data(),
-             stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              double nearest;
-              stretched[i] = is_stretched(i, nearest);
-              least[i]     = nearest;
-            });
+    launch(edges.backend(), edges.n_nodes(),
+           [is_stretched = nearest_neighbour(edges, across, at, length_factor), least = least.data(),
+            stretched = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             double nearest;
+             stretched[i] = is_stretched(i, nearest);
+             least[i]     = nearest;
+           });
     return scan(counts, offsets);
   }
 
@@ -345,21 +345,21 @@ namespace PatchFEM::graph_tools
     const AdjacencyView inside = edges.view(), outside = across != nullptr ? across->view() : AdjacencyView();
     const double        jump = reach_jump * reach_jump;
     Array<double>       result(edges.backend(), inside.n_nodes);
-    for_all(edges.backend(), inside.n_nodes,
-            [=, least = nearest.data(), reach = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              double     smallest = least[i];
-              const auto visit    = [&](const AdjacencyView &graph) {
-                for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
-                {
-                  const double other = least[graph.neighbours[e]];
-                  smallest           = other < smallest ? other : smallest;
-                }
-              };
-              visit(inside);
-              if (outside.offsets != nullptr)
-                visit(outside);
-              reach[i] = least[i] > jump * smallest ? smallest : least[i];
-            });
+    launch(edges.backend(), inside.n_nodes,
+           [=, least = nearest.data(), reach = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             double     smallest = least[i];
+             const auto visit    = [&](const AdjacencyView &graph) {
+               for (std::int64_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+               {
+                 const double other = least[graph.neighbours[e]];
+                 smallest           = other < smallest ? other : smallest;
+               }
+             };
+             visit(inside);
+             if (outside.offsets != nullptr)
+               visit(outside);
+             reach[i] = least[i] > jump * smallest ? smallest : least[i];
+           });
     return result;
   }
 
@@ -392,7 +392,7 @@ namespace PatchFEM::graph_tools
   {
     const AdjacencyView all = all_edges.view(), shorts = short_edges.view();
     Array<std::int64_t> weights(all_edges.backend(), all.n_nodes);
-    for_all(weights.backend(), all.n_nodes, [=, weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(weights.backend(), all.n_nodes, [=, weights = weights.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       const auto has_two_at_most = [&](const int j) { return shorts.offsets[j + 1] - shorts.offsets[j] <= 2; };
 
       const std::int64_t begin = shorts.offsets[i], end = shorts.offsets[i + 1];
@@ -426,17 +426,17 @@ namespace PatchFEM::graph_tools
   {
     const std::size_t n = group_offsets.size() - 1;
     Array<double>     centroids(group_nodes.backend(), n * at.width);
-    for_all(centroids.backend(), n,
-            [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
-             centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
-              for (int d = 0; d < at.width; ++d)
-              {
-                double sum = 0.;
-                for (int k = offsets[g]; k < offsets[g + 1]; ++k)
-                  sum += at.points[std::int64_t(nodes[k]) * at.width + d];
-                centroids[g * at.width + d] = sum / (offsets[g + 1] - offsets[g]);
-              }
-            });
+    launch(centroids.backend(), n,
+           [at, offsets = group_offsets.data(), nodes = group_nodes.data(),
+            centroids = centroids.data()] PATCHFEM_DEVICE(const std::int64_t g) {
+             for (int d = 0; d < at.width; ++d)
+             {
+               double sum = 0.;
+               for (int k = offsets[g]; k < offsets[g + 1]; ++k)
+                 sum += at.points[std::int64_t(nodes[k]) * at.width + d];
+               centroids[g * at.width + d] = sum / (offsets[g + 1] - offsets[g]);
+             }
+           });
     centroids.backend().synchronize();
     return centroids;
   }
@@ -553,54 +553,54 @@ namespace PatchFEM::graph_tools
     Array<int>          counts(matrix.backend(), n), flags(matrix.backend(), n);
     Array<std::int64_t> offsets;
     constexpr int       isotropic = Tensor::isotropic, anisotropic = Tensor::anisotropic, silent = Tensor::silent;
-    for_all(matrix.backend(), n,
-            [=, tensor = Tensor{matrix.view(), at}, result = result.data(),
-             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              double        K[3][3], V[3][3], most = 0.;
-              const double *x  = at.points + i * at.width;
-              double *const to = result + i * width;
-              counts[i]        = tensor(static_cast<int>(i), K, V, most);
-              for (int a = 0; a < dim; ++a)
-                to[a] = x[a];
-              int m = dim;
-              for (int a = 0; a < dim; ++a)
-                for (int b = a; b < dim; ++b, ++m)
-                {
-                  double sum = a == b;
-                  if (counts[i] == anisotropic)
-                  {
-                    sum = 0.;
-                    for (int e = 0; e < dim; ++e)
-                    {
-                      const double floor = most / most_anisotropy;
-                      sum += V[a][e] * V[b][e] * most / (K[e][e] > floor ? K[e][e] : floor);
-                    }
-                  }
-                  to[m] = sum;
-                }
-            });
+    launch(matrix.backend(), n,
+           [=, tensor = Tensor{matrix.view(), at}, result = result.data(),
+            counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             double        K[3][3], V[3][3], most = 0.;
+             const double *x  = at.points + i * at.width;
+             double *const to = result + i * width;
+             counts[i]        = tensor(static_cast<int>(i), K, V, most);
+             for (int a = 0; a < dim; ++a)
+               to[a] = x[a];
+             int m = dim;
+             for (int a = 0; a < dim; ++a)
+               for (int b = a; b < dim; ++b, ++m)
+               {
+                 double sum = a == b;
+                 if (counts[i] == anisotropic)
+                 {
+                   sum = 0.;
+                   for (int e = 0; e < dim; ++e)
+                   {
+                     const double floor = most / most_anisotropy;
+                     sum += V[a][e] * V[b][e] * most / (K[e][e] > floor ? K[e][e] : floor);
+                   }
+                 }
+                 to[m] = sum;
+               }
+           });
     // Silent nodes are like most of their neighbours.
-    for_all(matrix.backend(), n,
-            [=, A = matrix.view(), result = result.data(), counts = counts.data(),
-             flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row     = static_cast<int>(i);
-              double    sum[6]  = {};
-              int       n_alike = 0, n_others = 0;
-              for (int k = 0; counts[i] == silent && k < A.row_lengths[row]; ++k)
-              {
-                const int j = A.column(row, k);
-                if (j >= n || counts[j] == silent)
-                  continue;
-                n_others += counts[j] == isotropic;
-                n_alike += counts[j] == anisotropic;
-                for (int m = dim; m < width && counts[j] == anisotropic; ++m)
-                  sum[m - dim] += result[std::int64_t(j) * width + m];
-              }
-              const bool adopts = n_alike > n_others;
-              for (int m = dim; m < width && adopts; ++m)
-                result[i * width + m] = sum[m - dim] / n_alike;
-              flags[i] = counts[i] == anisotropic || adopts;
-            });
+    launch(matrix.backend(), n,
+           [=, A = matrix.view(), result = result.data(), counts = counts.data(),
+            flags = flags.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int row     = static_cast<int>(i);
+             double    sum[6]  = {};
+             int       n_alike = 0, n_others = 0;
+             for (int k = 0; counts[i] == silent && k < A.row_lengths[row]; ++k)
+             {
+               const int j = A.column(row, k);
+               if (j >= n || counts[j] == silent)
+                 continue;
+               n_others += counts[j] == isotropic;
+               n_alike += counts[j] == anisotropic;
+               for (int m = dim; m < width && counts[j] == anisotropic; ++m)
+                 sum[m - dim] += result[std::int64_t(j) * width + m];
+             }
+             const bool adopts = n_alike > n_others;
+             for (int m = dim; m < width && adopts; ++m)
+               result[i * width + m] = sum[m - dim] / n_alike;
+             flags[i] = counts[i] == anisotropic || adopts;
+           });
     n_anisotropic = scan(flags, offsets);
     return result;
   }

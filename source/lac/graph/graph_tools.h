@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "kernels/launch.h"
 #include "kernels/list_by_key.h"
-#include "kernels/run.h"
 #include "kernels/structure_bodies.h"
 
 #include <patchfem/kernels/primitives.h>
 #include <patchfem/lac/graph/aggregate_lists.h>
 
-/** @file What the sources of graphs share, and the algorithms that graph_steps.h has for both back ends (see run.h). */
+/** @file What the sources of graphs share, and the algorithms that graph_steps.h has for both back ends (see launch.h). */
 #include <array>
 
 namespace PatchFEM::graph_tools
@@ -17,7 +17,7 @@ namespace PatchFEM::graph_tools
   inline std::int64_t scan(const Array<int> &counts, Array<std::int64_t> &offsets)
   {
     offsets.reinit(counts.backend(), counts.size() + 1);
-    dispatch(counts.backend(), [&](auto where) {
+    launch(counts.backend(), [&](auto where) {
       kernels::exclusive_scan(where, static_cast<std::int64_t>(counts.size()), counts.data(), offsets.data());
     });
     return offsets.read(counts.size());
@@ -26,7 +26,7 @@ namespace PatchFEM::graph_tools
   inline int maximum(const Array<int> &values)
   {
     int result = 0;
-    dispatch(values.backend(), [&](auto where) {
+    launch(values.backend(), [&](auto where) {
       result = kernels::maximum(where, static_cast<std::int64_t>(values.size()), values.data());
     });
     return result;
@@ -44,7 +44,7 @@ namespace PatchFEM::graph_tools
 #if defined(__CUDACC__)
       Array<std::uint64_t> sorted(place, n);
       std::uint64_t *const keys = sorted.data();
-      for_all(place, n, [=, group = group.data(), nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=, group = group.data(), nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         keys[i]  = static_cast<std::uint64_t>(group[i] >= 0 ? group[i] : n_groups);
         nodes[i] = static_cast<int>(i);
       });
@@ -52,7 +52,7 @@ namespace PatchFEM::graph_tools
         launch(place, [&](const Here where) {
           kernels::stable_sort_by_key(where, n, keys, nodes.data(), bits_for(std::int64_t(n_groups) + 1));
         });
-      for_all(place, std::int64_t(n_groups) + 1, [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, std::int64_t(n_groups) + 1, [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         offsets[i] = static_cast<int>(kernels::lower_bound(keys, keys + n, static_cast<std::uint64_t>(i)) - keys);
       });
 #else

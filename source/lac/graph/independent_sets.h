@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-/** @file Maximal independent sets in graphs, for the steps (see run.h) that need them. */
+/** @file Maximal independent sets in graphs, for the steps (see launch.h) that need them. */
 namespace PatchFEM::graph_tools
 {
   /**
@@ -48,7 +48,7 @@ namespace PatchFEM::graph_tools
                                      const AdjacencyView &also = {})
     {
       Array<std::uint64_t> result(place, all.n_nodes);
-      for_all(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, all.n_nodes, [=, tuples = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const bool out = all.is_isolated(i) && !with_isolated && (also.n_nodes == 0 || also.is_isolated(i));
         tuples[i]      = tuple::make(out ? tuple::outside : tuple::undecided, kernels::hash(i), static_cast<int>(i));
       });
@@ -84,8 +84,8 @@ namespace PatchFEM::graph_tools
       Array<std::uint64_t> reached(place, n * k);
       Array<int>           undecided(place, 1);
       std::uint64_t *const hops = reached.data();
-      for_all(place, n * k,
-              [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
+      launch(place, n * k,
+             [=] PATCHFEM_DEVICE(const std::int64_t i) { hops[i] = tuple::make(tuple::undecided, 0, 0); });
       for (int round = 1;; ++round)
       {
         // to[i] = largest of from[] over i and its neighbours. A result that is not undecided is final: a member within
@@ -94,7 +94,7 @@ namespace PatchFEM::graph_tools
         for (int hop = 0; hop < k; ++hop)
         {
           std::uint64_t *const to = hops + hop * n;
-          for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+          launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
             if (tuple::status(to[i]) != tuple::undecided)
               return;
             std::uint64_t largest = from[i];
@@ -109,7 +109,7 @@ namespace PatchFEM::graph_tools
         }
         // An undecided node that comes first within reach becomes a member; one that a member reaches is outside.
         undecided.set_zero();
-        for_all(place, n, [=, undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, undecided = undecided.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           if (tuple::status(own[i]) != tuple::undecided)
             return;
           if (from[i] == own[i])
@@ -196,10 +196,10 @@ namespace PatchFEM::graph_tools
     Array<int> flag_members(const Array<std::uint64_t> &tuples)
     {
       Array<int> result(tuples.backend(), tuples.size());
-      for_all(tuples.backend(), tuples.size(),
-              [tuples = tuples.data(), flags = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                flags[i] = tuple::status(tuples[i]) == tuple::member;
-              });
+      launch(tuples.backend(), tuples.size(),
+             [tuples = tuples.data(), flags = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               flags[i] = tuple::status(tuples[i]) == tuple::member;
+             });
       return result;
     }
   } // namespace

@@ -5,7 +5,7 @@
 
 #include <patchfem/kernels/team.h>
 
-/** @file The steps (see run.h) of graph_tools.h that tell whether the coefficient jumps. */
+/** @file The steps (see launch.h) of graph_tools.h that tell whether the coefficient jumps. */
 namespace PatchFEM::graph_tools
 {
   namespace

@@ -75,7 +75,7 @@ namespace PatchFEM
       return data.strength == Aggregation::Strength::couplings;
     if (n_coordinates == 0 || !has(AMGRule::couplings_at_discontinuities))
       return false;
-    auto rows = choose(A.backend(), [&](auto where) {
+    auto rows = dispatch(A.backend(), [&](auto where) {
       return graph_tools::rows_at_jumps(where, A, all, {points.data(), n_coordinates, width});
     });
     if (A.partitioner() != nullptr)
@@ -154,7 +154,7 @@ namespace PatchFEM
       if (has(AMGRule::chain_weights) && (by_distance || (depth > 0 && A.block_rows() > 1)))
       {
         const int most = std::max(of_level.min_aggregate_size, 1), least = std::min(most, depth == 0 ? 4 : 3);
-        weights = choose(A.backend(), [&](auto where) {
+        weights = dispatch(A.backend(), [&](auto where) {
           return graph_tools::line_weights(where, all, graph, {points.data(), n_coordinates, width},
                                                    {least, most, line_share});
         });
@@ -166,7 +166,7 @@ namespace PatchFEM
     // Nodes all of whose short edges are cut by a border of ranks stay alone, and tell nothing of the mesh.
     const int n_cut =
         by_distance && ranks != nullptr
-            ? choose(A.backend(), [&](auto where) { return graph_tools::n_cut(where, strong, strong_across); })
+            ? dispatch(A.backend(), [&](auto where) { return graph_tools::n_cut(where, strong, strong_across); })
             : 0;
     const bool along_short_edges =
         by_distance && static_cast<double>(of_all(next.n_aggregates() - n_cut)) <=
@@ -174,7 +174,7 @@ namespace PatchFEM
     if (!along_short_edges)
       reinit(all, false);
     if (n_coordinates > 0)
-      points = choose(A.backend(), [&](auto where) {
+      points = dispatch(A.backend(), [&](auto where) {
         return graph_tools::find_centroids(where, next.aggregate_offsets(), next.permutation(),
                                            {points.data(), n_coordinates, width});
       });
@@ -237,12 +237,12 @@ namespace PatchFEM
     if (ranks != nullptr)
       here = rank_edges::with_ghosts(A.backend(), *ranks, points, n_coordinates);
     const graph_tools::NodePoints at{ranks != nullptr ? here.data() : points.data(), n_coordinates, n_coordinates};
-    const bool may = choose(A.backend(), [&](auto where) { return graph_tools::may_be_anisotropic(where, A, at); });
+    const bool may = dispatch(A.backend(), [&](auto where) { return graph_tools::may_be_anisotropic(where, A, at); });
     if ((ranks != nullptr ? ranks->communicator().sum(std::int64_t(may)) : std::int64_t(may)) == 0)
       return;
     std::int64_t  counts[2] = {0, A.n_rows() / A.block_rows()};
     Array<double> with_metric =
-        choose(A.backend(), [&](auto where) { return graph_tools::with_metric(where, A, at, counts[0]); });
+        dispatch(A.backend(), [&](auto where) { return graph_tools::with_metric(where, A, at, counts[0]); });
     if (ranks != nullptr)
       ranks->communicator().sum(counts, 2);
     if (static_cast<double>(counts[0]) < graph_tools::least_stretched_share * static_cast<double>(counts[1]))

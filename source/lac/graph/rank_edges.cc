@@ -24,7 +24,7 @@ namespace PatchFEM::rank_edges
   template <typename Number>
   Adjacency across(const SlicedEllpackMatrix<Number> &A, const double threshold)
   {
-    return choose(A.backend(), [&](auto where) {
+    return dispatch(A.backend(), [&](auto where) {
       const Backend     &place   = A.backend();
       const Partitioner &nodes   = *A.partitioner();
       const Array<int>   coupled = with_ghosts(place, nodes, graph_tools::coupled_rows(where, A));
@@ -50,7 +50,7 @@ namespace PatchFEM::rank_edges
     const Array<int>  there(place, numbers);
     Array<int>        to(place, from.size()), used(place, edges.others.size());
     used.set_zero();
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       const auto n_edges = static_cast<std::int64_t>(from.size());
       of_ranks::mark(where, n_edges, from, n, used);
       of_ranks::renumber(where, place, n_edges, n, there.data(), from.data(), to.data());
@@ -98,7 +98,7 @@ namespace PatchFEM::rank_edges
     CoarseNumbers   &numbers = *known;
     const Array<int> all     = aggregates_with_ghosts(place, nodes, aggregates.aggregate_of_node(), numbers);
     AggregateEdges   result;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       result.graph = graph_tools::between_groups(where, across, aggregates.aggregate_offsets(),
                                                  aggregates.permutation(), all, numbers.n());
       if (couplings.size() > 0)
@@ -126,7 +126,7 @@ namespace PatchFEM::rank_edges
     const Communicator &ranks = nodes.communicator();
     const Backend      &place = across.backend(); // of the matrix, on all ranks
     const Array<double> here  = with_ghosts(place, nodes, points, width);
-    return choose(place, [&](auto where) {
+    return dispatch(place, [&](auto where) {
       using namespace graph_tools;
       const NodePoints at{here.data(), dim, width};
       Array<double>    nearest;

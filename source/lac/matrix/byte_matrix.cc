@@ -15,9 +15,9 @@ namespace PatchFEM
   void ByteMatrix::compute()
   {
     matrix->extract_diagonal(scales);
-    choose(backend(), [&](auto where) { bytes::find_scales(where, scales, inverses); });
+    dispatch(backend(), [&](auto where) { bytes::find_scales(where, scales, inverses); });
     inverses.update_ghosts();
-    choose(backend(), [&](auto where) { bytes::round_values(where, matrix->view(), inverses, values); });
+    dispatch(backend(), [&](auto where) { bytes::round_values(where, matrix->view(), inverses, values); });
     inverses = Vector<float>();
   }
 

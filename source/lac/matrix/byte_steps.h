@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/kernels/jacobi.h>
 #include <patchfem/lac/matrix/byte_matrix.h>
 
 #include <cmath>
 
-/** @file The steps (see run.h) of ByteMatrix. */
+/** @file The steps (see launch.h) of ByteMatrix. */
 namespace PatchFEM::bytes
 {
   template <typename Where>
@@ -24,11 +24,11 @@ namespace PatchFEM::bytes
   template <>
   void find_scales(Here, Vector<float> &diagonal, Vector<float> &inverses)
   {
-    for_all(diagonal.backend(), diagonal.size(),
-            [=, s = diagonal.data(), inverse = inverses.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              s[i]       = std::sqrt(s[i] / largest);
-              inverse[i] = 1.f / s[i];
-            });
+    launch(diagonal.backend(), diagonal.size(),
+           [=, s = diagonal.data(), inverse = inverses.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             s[i]       = std::sqrt(s[i] / largest);
+             inverse[i] = 1.f / s[i];
+           });
   }
 
   /**

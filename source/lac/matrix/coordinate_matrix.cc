@@ -15,13 +15,13 @@ namespace PatchFEM
   {
     const Backend    &place = matrix.backend();
     CompressedPattern entries;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       internal::compress_rows(where, place, internal::PartsOfRows<Number>{matrix.view(), n_before, INT_MAX},
                               matrix.n_rows(), matrix.n_columns(), entries, values);
     });
     columns = std::move(entries.columns);
     rows.reinit(place, columns.size());
-    choose(place, [&](auto where) { internal::name_rows(where, entries.offsets, rows); });
+    dispatch(place, [&](auto where) { internal::name_rows(where, entries.offsets, rows); });
     sizes           = matrix.extents();
     sizes.n_nonzero = values.size();
     carries.reinit(place, 2 * view().n_pieces());
@@ -31,7 +31,7 @@ namespace PatchFEM
   template <typename Result>
   void CoordinateMatrix<Number>::add(const double factor, const Number *x, Result *y) const
   {
-    dispatch(backend(), [&](auto where) { kernels::add_product(where, view(), factor, x, y, carries.data()); });
+    launch(backend(), [&](auto where) { kernels::add_product(where, view(), factor, x, y, carries.data()); });
   }
 
   template <typename Number>
@@ -53,7 +53,7 @@ namespace PatchFEM
   void CoordinateMatrix<Number>::residual(Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
     this->check_residual(r, x, b);
-    dispatch(backend(), [&](auto where) { kernels::convert(where, r.size(), b.data(), r.data()); });
+    launch(backend(), [&](auto where) { kernels::convert(where, r.size(), b.data(), r.data()); });
     add(-1., x.data(), r.data());
   }
 
@@ -63,7 +63,7 @@ namespace PatchFEM
     check_block_diagonal(this->n_rows(), this->n_columns(), block_size);
     blocks.reinit(backend(), std::size_t(this->n_rows()) * block_size);
     blocks.set_zero();
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
+    dispatch(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>
@@ -132,7 +132,7 @@ namespace PatchFEM
       this->check_residual(r, x, b);
       sums_of_rest.set_zero();
       rest.add(1., x.data(), sums_of_rest.data());
-      choose(backend(), [&](auto where) {
+      dispatch(backend(), [&](auto where) {
         internal::hybrid_residual(where, regular, x.data(), b.data(), sums_of_rest.data(), r.data());
       });
     }
@@ -142,7 +142,7 @@ namespace PatchFEM
   void HybridMatrix<Number>::extract_block_diagonal(const int block_size, Array<Number> &blocks) const
   {
     regular.extract_block_diagonal(block_size, blocks);
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, rest.view(), 1, blocks); });
+    dispatch(backend(), [&](auto where) { internal::block_diagonal(where, rest.view(), 1, blocks); });
   }
 
   template <typename Number>

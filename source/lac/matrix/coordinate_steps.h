@@ -5,7 +5,7 @@
 
 #include <patchfem/lac/matrix/coordinate_matrix.h>
 
-/** @file The steps (see run.h) that make and read coordinates, and ELLPACK with coordinates. */
+/** @file The steps (see launch.h) that make and read coordinates, and ELLPACK with coordinates. */
 namespace PatchFEM::internal
 {
   /** Of each row of compressed ones those entries behind the first @p n_before that are not more than @p most. */
@@ -31,11 +31,11 @@ namespace PatchFEM::internal
   template <>
   void name_rows(Here, const Array<std::int64_t> &offsets, Array<int> &rows)
   {
-    for_all(rows.backend(), offsets.size() - 1,
-            [offsets = offsets.data(), rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
-                rows[e] = static_cast<int>(row);
-            });
+    launch(rows.backend(), offsets.size() - 1,
+           [offsets = offsets.data(), rows = rows.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             for (std::int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
+               rows[e] = static_cast<int>(row);
+           });
   }
 
   template <typename Number>
@@ -45,7 +45,7 @@ namespace PatchFEM::internal
   template <typename Number>
   void block_diagonal(Here, const CoordinateView<Number> &A, const int block_size, Array<Number> &result)
   {
-    for_all(result.backend(), A.n_entries, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+    launch(result.backend(), A.n_entries, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t e) {
       const int row = A.rows[e], column = A.columns[e], i = row / block_size;
       if (column / block_size == i)
         blocks[std::int64_t(row % block_size * block_size + column % block_size) * (A.n_rows / block_size) + i] =
@@ -66,7 +66,7 @@ namespace PatchFEM::internal
                        const double                      *others,
                        Number                            *r)
   {
-    for_all(matrix.backend(), matrix.n_rows(), [=, ellpack = matrix.view()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(matrix.backend(), matrix.n_rows(), [=, ellpack = matrix.view()] PATCHFEM_DEVICE(const std::int64_t i) {
       double sum = others[i];
       ellpack.for_each_entry(i, [&](const int column, const Number value) {
         sum += static_cast<double>(value) * static_cast<double>(x[column]);

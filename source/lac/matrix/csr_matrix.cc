@@ -48,7 +48,7 @@ namespace PatchFEM
       values.reinit(backend, n);
       if (blocks.n_rows == 0)
         made->row_offsets.set_zero();
-      dispatch(backend, [&](auto where) {
+      launch(backend, [&](auto where) {
         kernels::team_for(where, blocks.n_rows,
                           internal::ExpandPatternBody{blocks, block_rows, block_columns, made->row_offsets.data(),
                                                       made->columns.data()});
@@ -94,7 +94,7 @@ namespace PatchFEM
   {
     check_block_diagonal(n_rows(), n_columns(), block_size);
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
+    dispatch(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "kernels/structure_bodies.h"
 #include <patchfem/kernels/team.h>
 #include <patchfem/lac/matrix/compressed_pattern.h>
 #include <patchfem/lac/matrix/csr_matrix.h>
 
-/** @file The steps (see run.h) that make compressed rows and read them. */
+/** @file The steps (see launch.h) that make compressed rows and read them. */
 namespace PatchFEM::internal
 {
   /**
@@ -55,22 +55,22 @@ namespace PatchFEM::internal
                      Array<Number>     &values)
   {
     Array<int> lengths(place, n_rows);
-    for_all(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    launch(place, n_rows, [=, lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       int n = 0;
       rows.for_each_entry(row, [&](int, Number) { ++n; });
       lengths[row] = n;
     });
     launch(place, [&](const Here where) { pattern = CompressedPattern(where, n_columns, lengths); });
     values.reinit(place, pattern.columns.size());
-    for_all(place, n_rows,
-            [=, offsets = pattern.offsets.data(), columns = pattern.columns.data(),
-             values = values.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              std::int64_t e = offsets[row];
-              rows.for_each_entry(row, [&](const int column, const Number value) {
-                columns[e]  = column;
-                values[e++] = value;
-              });
-            });
+    launch(place, n_rows,
+           [=, offsets = pattern.offsets.data(), columns = pattern.columns.data(),
+            values = values.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             std::int64_t e = offsets[row];
+             rows.for_each_entry(row, [&](const int column, const Number value) {
+               columns[e]  = column;
+               values[e++] = value;
+             });
+           });
   }
 
   /** The same as a matrix of blocks. */
@@ -85,7 +85,7 @@ namespace PatchFEM::internal
   {
     CompressedPattern pattern;
     Array<Number>     values;
-    choose(place, [&](auto where) { compress_rows(where, place, rows, n_rows, n_columns, pattern, values); });
+    dispatch(place, [&](auto where) { compress_rows(where, place, rows, n_rows, n_columns, pattern, values); });
     result.reinit(std::move(pattern), std::move(values), block_rows, block_columns);
   }
 
@@ -96,7 +96,7 @@ namespace PatchFEM::internal
   template <typename Number>
   void block_diagonal(Here, const CSRView<Number> &A, const int block_size, Array<Number> &result)
   {
-    for_all(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    launch(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       const int  a = static_cast<int>(row % block_size), first = static_cast<int>(row) - a;
       const int *end = A.columns + A.row_offsets[row + 1];
       const int *at  = kernels::lower_bound(A.columns + A.row_offsets[row], end, first);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
-
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/parallel_for.h>
 #include <patchfem/kernels/pattern_statistics.h>
 #include <patchfem/kernels/runtime.h>
 #include <patchfem/lac/matrix/format_calibration.h>
@@ -102,7 +101,9 @@ namespace PatchFEM
       memory.set_zero();
       rate = double(n_reads * n * Body::bytes) / seconds_of(backend, [&] {
                for (int i = 0; i < n_reads; ++i)
-                 run(backend, n, Body{memory.data(), static_cast<std::int64_t>(n)});
+                 launch(backend, [&](auto where) {
+                   kernels::parallel_for(where, n, Body{memory.data(), static_cast<std::int64_t>(n)});
+                 });
              });
     }
     learned = rate;

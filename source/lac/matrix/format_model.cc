@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "block_pattern.h"
-#include "kernels/run.h"
 
 #include <patchfem/base/exceptions.h>
+#include <patchfem/kernels/parallel_for.h>
 #include <patchfem/kernels/symmetric_ellpack.h>
 #include <patchfem/lac/matrix/matrix_factory.h>
 
@@ -29,7 +29,9 @@ namespace PatchFEM
     using Padding                  = kernels::PaddingBody;
     const std::int64_t    n_groups = (std::int64_t(pattern.n_rows) + Padding::group_size - 1) / Padding::group_size;
     Array<Padding::Group> groups(backend, n_groups);
-    run(backend, n_groups, Padding{pattern.n_rows, pattern.row_offsets, groups.data()});
+    launch(backend, [&](auto where) {
+      kernels::parallel_for(where, n_groups, Padding{pattern.n_rows, pattern.row_offsets, groups.data()});
+    });
     // The last group counts slices of the heights above that do not exist.
     for (const Padding::Group &group : groups.to_vector())
     {
@@ -43,7 +45,10 @@ namespace PatchFEM
     const std::int64_t   stride    = (n_slices + 4095) / 4096;
     const std::int64_t   n_samples = (n_slices + stride - 1) / stride;
     Array<Sample::Slice> slices(backend, n_samples);
-    run(backend, n_samples, Sample{pattern, stride, kernels::symmetric_patch_rows(block_rows), slices.data()});
+    launch(backend, [&](auto where) {
+      kernels::parallel_for(where, n_samples,
+                            Sample{pattern, stride, kernels::symmetric_patch_rows(block_rows), slices.data()});
+    });
     double                                  n_short = 0., on_diagonal = 0., inside = 0., cut_rows = 0.;
     std::array<double, Sample::n_distances> distances{};
     for (const Sample::Slice &slice : slices.to_vector())

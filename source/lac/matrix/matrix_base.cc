@@ -37,7 +37,7 @@ namespace PatchFEM
       require(match, "Two matrices can only be combined in one format, on one pattern and on one back end, not ",
               format(), " of ", n_nonzero_elements(), " entries on ", backend().name(), " with ", B.format(), " of ",
               B.n_nonzero_elements(), " on ", B.backend().name(), ".");
-      dispatch(backend(), [&](auto where) { kernel(where, a.array->size(), b.array->data(), a.array->data()); });
+      launch(backend(), [&](auto where) { kernel(where, a.array->size(), b.array->data(), a.array->data()); });
       if (a.constant != nullptr)
         kernel(Host(), 1, b.constant, a.constant);
     });

@@ -31,7 +31,7 @@ namespace PatchFEM
     const Backend         place = matrix.backend();
     const CSRView<Number> A     = matrix.view();
     const auto            made  = this->new_pattern(A.n_rows, A.n_rows);
-    const int row = choose(place, [&](auto where) { return internal::build_mdia(where, place, A, *made, constant); });
+    const int row = dispatch(place, [&](auto where) { return internal::build_mdia(where, place, A, *made, constant); });
     require(row == INT_MAX, "The format mdia holds one constant off the diagonal, but row ", row,
             " has an entry that differs from others.");
     pattern = made;

@@ -10,7 +10,7 @@
 #include <climits>
 #include <limits>
 
-/** @file The steps (see run.h) that make matrices of one constant off the diagonal and read them. */
+/** @file The steps (see launch.h) that make matrices of one constant off the diagonal and read them. */
 namespace PatchFEM::internal
 {
   /** The entries of a row off the diagonal that are not 0, beside which differences are rounding. */
@@ -53,39 +53,39 @@ namespace PatchFEM::internal
     const OffDiagonalEntries<Number> entries{A};
     Array<int>                       lengths(place, n), rows(place, std::vector<int>(2, INT_MAX));
     Array<Number>                    first_values(place, n);
-    for_all(place, n,
-            [=, values = first_values.data(), first_row = rows.data(),
-             lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              int n_entries = 0;
-              entries.visit(row, [&](int, const Number value, double) {
-                if (n_entries++ == 0)
-                  values[row] = value;
-              });
-              lengths[row] = n_entries;
-              if (n_entries > 0)
-                kernels::atomic_min(first_row, static_cast<int>(row));
-            });
+    launch(place, n,
+           [=, values = first_values.data(), first_row = rows.data(),
+            lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             int n_entries = 0;
+             entries.visit(row, [&](int, const Number value, double) {
+               if (n_entries++ == 0)
+                 values[row] = value;
+             });
+             lengths[row] = n_entries;
+             if (n_entries > 0)
+               kernels::atomic_min(first_row, static_cast<int>(row));
+           });
     const int first_row = rows.read(0);
     constant            = first_row < n ? first_values.read(first_row) : Number(0);
 
     Array<std::int64_t> offsets;
     made.n_nonzero = n + graph_tools::scan(lengths, offsets);
     made.columns.reinit(place, slice_offsets(Here(), lengths, MDIAView<Number>::slice_height, made.slice_offsets));
-    for_all(place, std::int64_t(made.slice_offsets.size() - 1) * MDIAView<Number>::slice_height,
-            [=, wanted = static_cast<double>(constant), offsets = made.slice_offsets.data(),
-             columns = made.columns.data(), bad_row = rows.data() + 1] PATCHFEM_DEVICE(const std::int64_t row) {
-              constexpr int h  = MDIAView<Number>::slice_height;
-              std::int64_t  at = offsets[row / h] + row % h;
-              if (row < n)
-                entries.visit(row, [&](const int column, const Number value, const double limit) {
-                  if (!entries.is_near(static_cast<double>(value), wanted, limit))
-                    kernels::atomic_min(bad_row, static_cast<int>(row));
-                  columns[at] = column;
-                  at += h;
-                });
-              for (; at < offsets[row / h + 1]; at += h)
-                columns[at] = -1;
-            });
+    launch(place, std::int64_t(made.slice_offsets.size() - 1) * MDIAView<Number>::slice_height,
+           [=, wanted = static_cast<double>(constant), offsets = made.slice_offsets.data(),
+            columns = made.columns.data(), bad_row = rows.data() + 1] PATCHFEM_DEVICE(const std::int64_t row) {
+             constexpr int h  = MDIAView<Number>::slice_height;
+             std::int64_t  at = offsets[row / h] + row % h;
+             if (row < n)
+               entries.visit(row, [&](const int column, const Number value, const double limit) {
+                 if (!entries.is_near(static_cast<double>(value), wanted, limit))
+                   kernels::atomic_min(bad_row, static_cast<int>(row));
+                 columns[at] = column;
+                 at += h;
+               });
+             for (; at < offsets[row / h + 1]; at += h)
+               columns[at] = -1;
+           });
     return rows.read(1);
   }
 } // namespace PatchFEM::internal

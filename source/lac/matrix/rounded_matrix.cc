@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/jacobi.h>
@@ -33,7 +33,7 @@ namespace PatchFEM
     Array<float> rounded;
     base().extract_block_diagonal(block_size, rounded);
     blocks.reinit(backend(), rounded.size());
-    dispatch(backend(), [&](auto where) {
+    launch(backend(), [&](auto where) {
       kernels::convert(where, static_cast<std::int64_t>(rounded.size()), rounded.data(), blocks.data());
     });
   }
@@ -49,7 +49,7 @@ namespace PatchFEM
       const Backend &place, const std::int64_t n, const double *values, const int rows, const std::string &what)
   {
     Array<int> failure(place, std::vector<int>{kernels::no_failure});
-    dispatch(place, [&](auto where) { kernels::find_outside_of_single(where, n, values, failure.data()); });
+    launch(place, [&](auto where) { kernels::find_outside_of_single(where, n, values, failure.data()); });
     const int i = failure.read(0);
     require(i == kernels::no_failure, what, " in row ", std::int64_t(i) * rows,
             " leaves the range of single precision; choose Precision = double, or other units.");

@@ -29,7 +29,7 @@ namespace PatchFEM
       made->height              = static_cast<int>(std::min<std::int64_t>(additional_data.slice_height, enough));
       made->n_nonzero           = read_offset(backend, blocks.row_offsets, blocks.n_rows) * block_rows * block_columns;
       made->skip_padding        = additional_data.skip_padding;
-      choose(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
+      dispatch(backend, [&](auto where) { fill_slices(where, backend, blocks, additional_data.short_columns, *made); });
       values.reinit(backend, made->n_values());
       pattern = made;
       *this   = Number(0);
@@ -49,7 +49,7 @@ namespace PatchFEM
     else
       reinit(place, block_pattern(place, rows, block_rows, block_columns).view(), block_rows, block_columns,
              additional_data);
-    dispatch(place, [&](auto where) { kernels::fill_values(where, rows, view()); });
+    launch(place, [&](auto where) { kernels::fill_values(where, rows, view()); });
   }
 
   template <typename Number>
@@ -68,7 +68,7 @@ namespace PatchFEM
   {
     Base::set_partitioner(partitioner);
     std::const_pointer_cast<internal::SlicedPattern>(pattern)->n_interior =
-        partitioner == nullptr ? 0 : choose(backend(), [&](auto where) {
+        partitioner == nullptr ? 0 : dispatch(backend(), [&](auto where) {
           return internal::first_boundary_row(where, backend(), view(), partitioner->n_owned());
         });
   }
@@ -100,7 +100,7 @@ namespace PatchFEM
     require(block_size == b || block_size == 1, "A matrix in blocks of ", b, " has no diagonal blocks of size ",
             block_size, ".");
     blocks.reinit(backend(), std::size_t(n) * block_size);
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
+    dispatch(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>

@@ -8,7 +8,7 @@
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 
-/** @file The steps (see run.h) that make slices and read them. */
+/** @file The steps (see launch.h) that make slices and read them. */
 namespace PatchFEM
 {
   namespace
@@ -37,13 +37,13 @@ namespace PatchFEM
     const Backend &place = lengths.backend();
     Array<int>     widths(place, n_slices(static_cast<int>(lengths.size()), height));
     widths.set_zero();
-    for_all(place, lengths.size(),
-            [=, lengths = lengths.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              kernels::atomic_max(widths + row / height, lengths[row]);
-            });
+    launch(place, lengths.size(),
+           [=, lengths = lengths.data(), widths = widths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             kernels::atomic_max(widths + row / height, lengths[row]);
+           });
     const std::int64_t n = graph_tools::scan(widths, offsets);
-    for_all(place, offsets.size(),
-            [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t s) { offsets[s] *= height; });
+    launch(place, offsets.size(),
+           [=, offsets = offsets.data()] PATCHFEM_DEVICE(const std::int64_t s) { offsets[s] *= height; });
     return n * height;
   }
 
@@ -57,7 +57,7 @@ namespace PatchFEM
   {
     const int height = made.height, n = n_slices(blocks.n_rows, height);
     made.lengths.reinit(place, blocks.n_rows);
-    for_all(place, blocks.n_rows, [=, lengths = made.lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+    launch(place, blocks.n_rows, [=, lengths = made.lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
       lengths[row] = static_cast<int>(blocks.row_offsets[row + 1] - blocks.row_offsets[row]);
     });
     made.columns.reinit(place, slice_offsets(Here(), made.lengths, height, made.slice_offsets));
@@ -66,7 +66,7 @@ namespace PatchFEM
     // costs no further memory of the source vector.
     const std::int64_t *const offsets = made.slice_offsets.data();
     int *const                columns = made.columns.data();
-    for_all(place, std::int64_t(n) * height, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+    launch(place, std::int64_t(n) * height, [=] PATCHFEM_DEVICE(const std::int64_t row) {
       const std::int64_t slice = row / height, last = offsets[slice + 1];
       const std::int64_t end    = row < blocks.n_rows ? blocks.row_offsets[row + 1] : 0;
       std::int64_t       e      = row < blocks.n_rows ? blocks.row_offsets[row] : 0;
@@ -81,7 +81,7 @@ namespace PatchFEM
     if (!short_columns)
       return;
     made.column_steps.reinit(place, made.columns.size());
-    for_all(place, n, [=, steps = made.column_steps.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+    launch(place, n, [=, steps = made.column_steps.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
       const std::int64_t begin = offsets[slice], end = offsets[slice + 1];
       bool               all_short = true;
       for (std::int64_t e = begin + 32; e < end; ++e)
@@ -106,7 +106,7 @@ namespace PatchFEM
     {
       Array<int> result(place, std::vector<int>{A.n_rows});
       // Columns ascend and padding, which products read, repeats one of them: the last place has the largest.
-      for_all(place, A.n_rows, [=, first = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, A.n_rows, [=, first = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i), width = A.slice_width(row / A.slice_height);
         if (width > 0 && A.column(row, width - 1) >= n_owned)
           kernels::atomic_min(first, row);
@@ -129,7 +129,7 @@ namespace PatchFEM
               k >= 0 ? A.values[A.value_index(i, k, a, block_size > 1 ? c : a)] : Number(0);
       };
 #if defined(__CUDACC__)
-      for_all(result.backend(), std::int64_t(A.n_rows) * A.block_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
+      launch(result.backend(), std::int64_t(A.n_rows) * A.block_rows, [=] PATCHFEM_DEVICE(const std::int64_t row) {
         const int i = static_cast<int>(row / A.block_rows);
         copy(i, static_cast<int>(row % A.block_rows), A.find_block(i, i));
       });
@@ -137,32 +137,32 @@ namespace PatchFEM
       // All columns in their order, some rows at once: each probe of a search would wait for a line of its own. Padding
       // repeats the last column of its row, so that the first block found is the diagonal one, or padding, which is 0.
       constexpr int n_at_once = 32;
-      for_all(result.backend(), (A.n_rows + n_at_once - 1) / n_at_once,
-              [=, blocks = result.data()](const std::int64_t piece) {
-                const int  first = static_cast<int>(piece) * n_at_once, n_here = std::min(n_at_once, A.n_rows - first);
-                const bool in_one = first % A.slice_height + n_here <= A.slice_height;
-                int        found[n_at_once];
-                for (int r = 0; r < n_here; ++r)
-                  found[r] = in_one ? -1 : A.find_block(first + r, first + r);
-                for (int k = in_one ? A.slice_width(first / A.slice_height) : 0; k-- > 0;)
-                {
-                  const int *columns = A.columns + A.block_index(first, k);
-                  for (int r = 0; r < n_here; ++r)
-                    found[r] = columns[r] == first + r ? k : found[r];
-                }
-                if (in_one && A.block_rows == 1) // many entries are waited for at once
-                {
-                  const Number *const values = A.values + A.block_index(first, 0);
-                  Number              here[n_at_once];
-                  for (int r = 0; r < n_here; ++r)
-                    here[r] = found[r] < 0 ? Number(0) : values[std::int64_t(found[r]) * A.slice_height + r];
-                  std::copy_n(here, n_here, blocks + first);
-                  return;
-                }
-                for (int r = 0; r < n_here; ++r)
-                  for (int a = 0; a < A.block_rows; ++a)
-                    copy(first + r, a, found[r]);
-              });
+      launch(result.backend(), (A.n_rows + n_at_once - 1) / n_at_once,
+             [=, blocks = result.data()](const std::int64_t piece) {
+               const int  first = static_cast<int>(piece) * n_at_once, n_here = std::min(n_at_once, A.n_rows - first);
+               const bool in_one = first % A.slice_height + n_here <= A.slice_height;
+               int        found[n_at_once];
+               for (int r = 0; r < n_here; ++r)
+                 found[r] = in_one ? -1 : A.find_block(first + r, first + r);
+               for (int k = in_one ? A.slice_width(first / A.slice_height) : 0; k-- > 0;)
+               {
+                 const int *columns = A.columns + A.block_index(first, k);
+                 for (int r = 0; r < n_here; ++r)
+                   found[r] = columns[r] == first + r ? k : found[r];
+               }
+               if (in_one && A.block_rows == 1) // many entries are waited for at once
+               {
+                 const Number *const values = A.values + A.block_index(first, 0);
+                 Number              here[n_at_once];
+                 for (int r = 0; r < n_here; ++r)
+                   here[r] = found[r] < 0 ? Number(0) : values[std::int64_t(found[r]) * A.slice_height + r];
+                 std::copy_n(here, n_here, blocks + first);
+                 return;
+               }
+               for (int r = 0; r < n_here; ++r)
+                 for (int a = 0; a < A.block_rows; ++a)
+                   copy(first + r, a, found[r]);
+             });
 #endif
     }
   } // namespace internal

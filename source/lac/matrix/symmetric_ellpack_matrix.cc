@@ -22,7 +22,7 @@ namespace PatchFEM
     const Backend                   place = matrix.backend();
     const SlicedEllpackView<Number> A     = matrix.view();
 
-    const int row = choose(place, [&](auto where) {
+    const int row = dispatch(place, [&](auto where) {
       return internal::asymmetric_row(where, place, A, 1000. * std::numeric_limits<Number>::epsilon());
     });
     require(row == INT_MAX, "A matrix of the format symmetric ellpack must be symmetric, but ",
@@ -39,7 +39,7 @@ namespace PatchFEM
     made->halo.swap(halo.columns);
     made->n_nonzero = matrix.n_nonzero_elements();
     Array<Number> made_values;
-    choose(place, [&](auto where) { internal::build_symmetric(where, matrix, *made, made_values); });
+    dispatch(place, [&](auto where) { internal::build_symmetric(where, matrix, *made, made_values); });
     values  = std::move(made_values);
     pattern = made;
   }
@@ -85,7 +85,7 @@ namespace PatchFEM
     require(block_size == pattern->block_rows || block_size == 1, "A matrix in blocks of ", pattern->block_rows,
             " has no diagonal blocks of size ", block_size, ".");
     blocks.reinit(backend(), std::size_t(n_rows()) * block_size);
-    choose(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
+    dispatch(backend(), [&](auto where) { internal::block_diagonal(where, view(), block_size, blocks); });
   }
 
   template <typename Number>

@@ -11,7 +11,7 @@
 
 #include <climits>
 
-/** @file The steps (see run.h) that make a SymmetricEllpackView from sliced block ELLPACK. */
+/** @file The steps (see launch.h) that make a SymmetricEllpackView from sliced block ELLPACK. */
 namespace PatchFEM
 {
   namespace kernels
@@ -74,7 +74,7 @@ namespace PatchFEM
       Array<int>    first(place, std::vector<int>{INT_MAX});
       double *const magnitude = magnitudes.data();
       int *const    bad_row   = first.data();
-      for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row  = static_cast<int>(i);
         double    most = 0.;
         for (int k = 0; k < A.row_lengths[row]; ++k)
@@ -86,7 +86,7 @@ namespace PatchFEM
             }
         magnitude[row] = most;
       });
-      for_all(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, A.n_rows, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i);
         for (int k = 0; k < A.row_lengths[row]; ++k)
         {
@@ -141,7 +141,7 @@ namespace PatchFEM
       {
         Array<int>          pairs_of_rows(place, n);
         Array<std::int64_t> offsets_of_pairs;
-        for_all(place, n, [=, n_pairs = pairs_of_rows.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, n_pairs = pairs_of_rows.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const int row   = static_cast<int>(i);
           int       inner = 0, pairs = 0, outer = 0;
           A.for_each_block(row, [&](const std::int64_t at, const int column) {
@@ -160,7 +160,7 @@ namespace PatchFEM
         Array<kernels::SymmetricPair> all_pairs(place, scan(pairs_of_rows, offsets_of_pairs));
         const std::int64_t *const     pair_offsets = offsets_of_pairs.data();
         kernels::SymmetricPair *const pairs        = all_pairs.data();
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
           A.for_each_block(row, [&](std::int64_t, const int column) {
@@ -175,7 +175,7 @@ namespace PatchFEM
         // and all warps as much to do. No row stores many more than half, which bounds the number of chunks. One thread
         // goes through the pairs of a patch, which lie side by side: each step waits for the one before.
         constexpr int n_passes = 4, most_above_half = 2;
-        for_all(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t patch) {
+        launch(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t patch) {
           const std::int64_t first = patch * patch_rows, end = first + patch_rows;
           const std::int64_t last_pair = pair_offsets[end < n ? end : n];
           const auto         gives     = [&](const std::int64_t from, const std::int64_t to) {
@@ -199,7 +199,7 @@ namespace PatchFEM
               n_stored[column] += pass == 0 ? !gets : had - gets;
             }
         });
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int    row = static_cast<int>(i);
           std::int64_t at  = pair_offsets[row];
           A.for_each_block(row, [&](const std::int64_t here, const int column) {
@@ -213,14 +213,14 @@ namespace PatchFEM
         });
       }
       // The stored blocks of each row are numbered, and mirrored ones learn the number of the one that is stored.
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         int rank = 0;
         A.for_each_block(static_cast<int>(i), [&](const std::int64_t at, int) {
           if (codes[at].kind == Code::stored)
             codes[at].rank = rank++;
         });
       });
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
         const int row = static_cast<int>(i);
         A.for_each_block(row, [&](const std::int64_t at, const int column) {
           if (codes[at].kind == Code::mirrored)
@@ -233,7 +233,7 @@ namespace PatchFEM
       int *const row_at = rows_at.data(), *const position = positions.data();
       {
         Array<std::uint64_t> sorted(place, n);
-        for_all(place, n, [=, keys = sorted.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, keys = sorted.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const int outer = n_outer[i] < 65535 ? n_outer[i] : 65535;
           const int all   = n_stored[i] + n_outer[i] < 65535 ? n_stored[i] + n_outer[i] : 65535;
           keys[i] = static_cast<std::uint64_t>(i / patch_rows) << 32 | static_cast<std::uint64_t>(65535 - all) << 16 |
@@ -244,27 +244,27 @@ namespace PatchFEM
           kernels::stable_sort_by_key(where, n, sorted.data(), row_at, 32 + bits_for(std::int64_t(n_patches) + 1));
         });
       }
-      for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { position[row_at[i]] = static_cast<int>(i); });
+      launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) { position[row_at[i]] = static_cast<int>(i); });
 
       // For each slice: 32 times its width, and the words of its rows.
       made.rows.reinit(place, n_positions);
       Array<int> slice_counts(place, n_slices), chunks_of_patches(place, n_patches);
-      for_all(place, n_slices,
-              [=, counts = slice_counts.data(), rows = made.rows.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
-                int width = 0;
-                for (std::int64_t q = slice * 32; q < slice * 32 + 32; ++q)
-                {
-                  rows[q] = 0;
-                  if (q >= n)
-                    continue;
-                  const int row = row_at[q], n_blocks = n_stored[row] + n_outer[row];
-                  width   = n_blocks > width ? n_blocks : width;
-                  rows[q] = SymmetricRow::pack(row % patch_rows, n_blocks);
-                }
-                counts[slice] = width * 32;
-              });
+      launch(place, n_slices,
+             [=, counts = slice_counts.data(), rows = made.rows.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+               int width = 0;
+               for (std::int64_t q = slice * 32; q < slice * 32 + 32; ++q)
+               {
+                 rows[q] = 0;
+                 if (q >= n)
+                   continue;
+                 const int row = row_at[q], n_blocks = n_stored[row] + n_outer[row];
+                 width   = n_blocks > width ? n_blocks : width;
+                 rows[q] = SymmetricRow::pack(row % patch_rows, n_blocks);
+               }
+               counts[slice] = width * 32;
+             });
       // Chunks of each patch: as many as the row that stores most inside needs.
-      for_all(place, n_patches, [=, n_chunks = chunks_of_patches.data()] PATCHFEM_DEVICE(const std::int64_t patch) {
+      launch(place, n_patches, [=, n_chunks = chunks_of_patches.data()] PATCHFEM_DEVICE(const std::int64_t patch) {
         int most = 0;
         for (std::int64_t row = patch * patch_rows; row < (patch + 1) * patch_rows && row < n; ++row)
           most = n_stored[row] > most ? n_stored[row] : most;
@@ -276,7 +276,7 @@ namespace PatchFEM
 
       // For each row, the slots it collects: 32 times how many there are in each chunk and slice, then the slots.
       const auto find_mirrors = [&](int *counts, const std::int64_t *mirror_offsets, std::uint16_t *mirrors) {
-        for_all(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=] PATCHFEM_DEVICE(const std::int64_t i) {
           const int          row = static_cast<int>(i), patch = row / patch_rows, at = position[row] % patch_rows;
           const std::int64_t first = chunk_offsets[patch] * slices_per_patch + at / 32;
           for (int k = 0; k < A.row_lengths[row]; ++k)
@@ -302,7 +302,7 @@ namespace PatchFEM
       mirror_counts.set_zero();
       find_mirrors(mirror_counts.data(), nullptr, nullptr);
       made.mirrors.reinit(place, scan(mirror_counts, made.mirror_offsets));
-      for_all(place, made.mirrors.size(), [=, mirrors = made.mirrors.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, made.mirrors.size(), [=, mirrors = made.mirrors.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         mirrors[i] = static_cast<std::uint16_t>(chunk * patch_rows);
       });
       find_mirrors(nullptr, made.mirror_offsets.data(), made.mirrors.data());
@@ -314,7 +314,7 @@ namespace PatchFEM
       const int *const     halo    = made.halo.data();
       std::uint16_t *const columns = made.columns.data();
       Number *const diagonal = all_values.data(), *const values = diagonal + made.n_on_diagonal();
-      for_all(place, n_positions, [=] PATCHFEM_DEVICE(const std::int64_t q) {
+      launch(place, n_positions, [=] PATCHFEM_DEVICE(const std::int64_t q) {
         const std::int64_t slice = q / 32, begin = offsets[slice], end = offsets[slice + 1];
         const int          r   = static_cast<int>(q % 32);
         const int          b   = A.block_rows;
@@ -362,7 +362,7 @@ namespace PatchFEM
     template <typename Number>
     void block_diagonal(Here, const SymmetricEllpackView<Number> &A, const int block_size, Array<Number> &result)
     {
-      for_all(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t q) {
+      launch(result.backend(), A.n_rows, [=, blocks = result.data()] PATCHFEM_DEVICE(const std::int64_t q) {
         const int          b   = A.block_size;
         const std::int64_t row = q / A.patch_rows * A.patch_rows + SymmetricRow::row(A.rows[q]);
         const Number      *d   = A.diagonal + q / 32 * 32 * (b * (b + 1) / 2) + q % 32;

@@ -246,12 +246,12 @@ namespace PatchFEM
     {
       const bool is_shared = matrix.partitioner() != nullptr;
       each(matrix.partitioner(), [&] {
-        choose(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, descent.n_modes, modes); });
+        dispatch(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, descent.n_modes, modes); });
         if (matrix.n_rows() > 0)
           level.tentative.compute(level.aggregates, modes, n_c, descent.n_modes);
       });
       if (is_shared && level.aggregates.n_aggregates() > 0)
-        descent.points = choose(place, [&](auto where) {
+        descent.points = dispatch(place, [&](auto where) {
           return graph_tools::find_centroids(where, level.aggregates.aggregate_offsets(),
                                              level.aggregates.aggregate_nodes(),
                                              {descent.points.data(), descent.dim, descent.dim});
@@ -605,7 +605,7 @@ namespace PatchFEM
     }
     // x -> A^-1 D x, x of length one in the norm of D.
     D.copy_from(weights);
-    dispatch(place, [&](auto where) { kernels::set_scattered(where, x.size(), x.data()); });
+    launch(place, [&](auto where) { kernels::set_scattered(where, x.size(), x.data()); });
     y.equ(Number(1), x);
     y.scale(D);
     double result = 0.;
@@ -630,7 +630,7 @@ namespace PatchFEM
   {
     const SlicedEllpackMatrix<Number> &A = *level.A, &coarse = level.coarsening.coarse_matrix();
     if (level.embedding == nullptr)
-      return choose(A.backend(), [&](auto where) {
+      return dispatch(A.backend(), [&](auto where) {
         return multigrid::restricted(where, level.aggregates, level.tentative.values(), A.block_rows(),
                                      coarse.block_rows(), true, v.array());
       });

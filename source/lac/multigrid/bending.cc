@@ -41,7 +41,7 @@ namespace PatchFEM::multigrid
       if (!points.empty())
       {
         Array<double> here(place, result.size());
-        choose(place, [&](auto where) { moments_of_points(where, points, axes, order, here); });
+        dispatch(place, [&](auto where) { moments_of_points(where, points, axes, order, here); });
         result = here.to_vector();
       }
       result.push_back(static_cast<double>(points.size() / dim));
@@ -80,7 +80,7 @@ namespace PatchFEM::multigrid
     if (!points.empty())
     {
       Array<int> here(place, std::vector<int>{INT_MIN, INT_MIN});
-      choose(place, [&](auto where) { find_held(where, A, points, axes, here); });
+      dispatch(place, [&](auto where) { find_held(where, A, points, axes, here); });
       const std::vector<int> places_here = here.to_vector();
       found.assign(places_here.begin(), places_here.end());
     }
@@ -99,7 +99,7 @@ namespace PatchFEM::multigrid
       A.initialize_vector(Au, true);
     });
     if (!points.empty())
-      choose(place, [&](auto where) { deflect(where, points, axes, u); });
+      dispatch(place, [&](auto where) { deflect(where, points, axes, u); });
     A.vmult(Au, u);
     const double energy = u.dot(Au);
     A.extract_diagonal(Au);

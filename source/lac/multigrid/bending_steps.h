@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 #include "lac/multigrid/bending.h"
 
 #include <patchfem/kernels/atomics.h>
 #include <patchfem/kernels/blas1.h>
 
-/** @file The steps (see run.h) of softness_in_bending(). */
+/** @file The steps (see launch.h) of softness_in_bending(). */
 namespace PatchFEM::multigrid
 {
   /** A body's middle, the directions in which it is longest and shortest, and its length. */
@@ -60,7 +60,7 @@ namespace PatchFEM::multigrid
     for (int k = 0; k < (order == 1 ? dim : dim * dim); ++k)
     {
       const int d = order == 1 ? k : k / dim, e = order == 1 ? -1 : k % dim;
-      for_all(place, n, [=, points = points.data(), x = x.data(), y = y.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=, points = points.data(), x = x.data(), y = y.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         x[i] = points[i * dim + d] - axes.middle[d];
         y[i] = e < 0 ? 1. : points[i * dim + e] - axes.middle[e];
       });
@@ -76,38 +76,38 @@ namespace PatchFEM::multigrid
                  const BeamAxes                    &axes,
                  Array<int>                        &found)
   {
-    for_all(matrix.backend(), matrix.n_rows() / matrix.block_rows(),
-            [=, A = matrix.view(), points = points.data(), found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int row = static_cast<int>(i);
-              for (int k = 0; k < A.row_lengths[row]; ++k)
-                for (int a = 0; a < A.block_rows && A.column(row, k) != row; ++a)
-                  for (int b = 0; b < A.block_columns; ++b)
-                    if (A.values[A.value_index(row, k, a, b)] != 0.)
-                      return;
-              const double at = axes.coordinate(points + i * axes.dim, axes.along) / axes.length * places;
-              if (at < -2. * places || at > 2. * places)
-                return;
-              if (at < 0.)
-                kernels::atomic_max(found, static_cast<int>(at));
-              else
-                kernels::atomic_max(found + 1, -static_cast<int>(at));
-            });
+    launch(matrix.backend(), matrix.n_rows() / matrix.block_rows(),
+           [=, A = matrix.view(), points = points.data(), found = found.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int row = static_cast<int>(i);
+             for (int k = 0; k < A.row_lengths[row]; ++k)
+               for (int a = 0; a < A.block_rows && A.column(row, k) != row; ++a)
+                 for (int b = 0; b < A.block_columns; ++b)
+                   if (A.values[A.value_index(row, k, a, b)] != 0.)
+                     return;
+             const double at = axes.coordinate(points + i * axes.dim, axes.along) / axes.length * places;
+             if (at < -2. * places || at > 2. * places)
+               return;
+             if (at < 0.)
+               kernels::atomic_max(found, static_cast<int>(at));
+             else
+               kernels::atomic_max(found + 1, -static_cast<int>(at));
+           });
   }
 
   template <>
   void deflect(Here, const Array<double> &points, const BeamAxes &axes, Vector<double> &u)
   {
-    for_all(u.backend(), u.size() / axes.dim,
-            [=, points = points.data(), u = u.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const double s     = axes.coordinate(points + i * axes.dim, axes.along);
-              const double z     = axes.coordinate(points + i * axes.dim, axes.across);
-              const double below = axes.is_held_below ? s - axes.held_below : 1.;
-              const double above = axes.is_held_above ? axes.held_above - s : 1.;
-              const bool   moves = below > 0. && above > 0.;
-              const double t     = moves ? below * above : 0.;
-              const double slope = (axes.is_held_below ? above : 0.) - (axes.is_held_above ? below : 0.);
-              for (int d = 0; d < axes.dim; ++d)
-                u[i * axes.dim + d] = t * t * axes.across[d] - 2. * t * slope * z * axes.along[d];
-            });
+    launch(u.backend(), u.size() / axes.dim,
+           [=, points = points.data(), u = u.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const double s     = axes.coordinate(points + i * axes.dim, axes.along);
+             const double z     = axes.coordinate(points + i * axes.dim, axes.across);
+             const double below = axes.is_held_below ? s - axes.held_below : 1.;
+             const double above = axes.is_held_above ? axes.held_above - s : 1.;
+             const bool   moves = below > 0. && above > 0.;
+             const double t     = moves ? below * above : 0.;
+             const double slope = (axes.is_held_below ? above : 0.) - (axes.is_held_above ? below : 0.);
+             for (int d = 0; d < axes.dim; ++d)
+               u[i * axes.dim + d] = t * t * axes.across[d] - 2. * t * slope * z * axes.along[d];
+           });
   }
 } // namespace PatchFEM::multigrid

@@ -9,14 +9,14 @@ namespace PatchFEM
                                      const std::vector<Array<double>>  &null_vectors,
                                      const double                       scale)
   {
-    choose(matrix.backend(), [&](auto where) { compute_on(where, matrix, null_vectors, scale); });
+    dispatch(matrix.backend(), [&](auto where) { compute_on(where, matrix, null_vectors, scale); });
   }
 
   template <typename Number>
   void DenseInverse<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    dispatch(inverse.backend(),
-             [&](auto where) { kernels::dense_symmetric_vmult(where, n, inverse.data(), src.data(), dst.data()); });
+    launch(inverse.backend(),
+           [&](auto where) { kernels::dense_symmetric_vmult(where, n, inverse.data(), src.data(), dst.data()); });
   }
 
   template class DenseInverse<float>;

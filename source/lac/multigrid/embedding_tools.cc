@@ -42,7 +42,7 @@ namespace PatchFEM::multigrid
       return nullptr;
     for (const Array<double> &v : null_vectors) // a rotation is not of degree 1 on curved cells
     {
-      double square = choose(A.backend(), [&](auto where) {
+      double square = dispatch(A.backend(), [&](auto where) {
         Array<double>       all;
         const Array<double> w = at_nodes(where, embedding->nodes, n_c, v);
         return embedded_difference(where, *embedding, n_c, with_ghosts(embedding->partitioner, w, n_c, all), v)
@@ -56,7 +56,7 @@ namespace PatchFEM::multigrid
     std::int64_t  n_anisotropic = 0; // which a smoother of points cannot leave to degree 1
     Array<double> here;
     const auto   &points = with_ghosts(nodes, near_null.points(), dim, here);
-    choose(A.backend(), [&](auto where) {
+    dispatch(A.backend(), [&](auto where) {
       graph_tools::with_metric(where, A, {points.data(), dim, dim}, n_anisotropic);
     });
     double shares[2] = {double(n_anisotropic), double(embedding->pattern.n_rows)};
@@ -72,7 +72,7 @@ namespace PatchFEM::multigrid
   {
     const Backend place       = embedding.nodes.backend();
     const auto    at_vertices = [&](const int n_values, const Array<double> &values) {
-      return choose(place, [&](auto where) { return at_nodes(where, embedding.nodes, n_values, values); });
+      return dispatch(place, [&](auto where) { return at_nodes(where, embedding.nodes, n_values, values); });
     };
     const auto dot = [&](const Vector<double> &u, const Vector<double> &v) {
       double result = u.dot(v);

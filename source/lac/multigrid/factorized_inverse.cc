@@ -21,19 +21,19 @@ namespace PatchFEM
   {
     const Backend          &place   = A.backend();
     const int               n_c     = A.block_rows();
-    const CompressedPattern pattern = choose(place, [&](auto where) {
+    const CompressedPattern pattern = dispatch(place, [&](auto where) {
       return which == FactorizedInverseRows::neighbours
                  ? multigrid::preceding_neighbours(where, A, multigrid::most_neighbours)
                  : multigrid::preceding_couplings(where, A, *D_inverse->block_diagonal());
     });
     const CompressedPattern transposed =
-        choose(place, [&](auto where) { return multigrid::transpose(where, pattern); });
+        dispatch(place, [&](auto where) { return multigrid::transpose(where, pattern); });
     lower.reinit(place, pattern.view(), n_c, n_c);
     upper.reinit(place, transposed.view(), n_c, n_c);
     w.reinit(place, A.n_rows(), true);
     width = pattern.width;
     rows  = which;
-    choose(place, [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
+    dispatch(place, [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
   }
 
   template <typename Number>
@@ -44,7 +44,7 @@ namespace PatchFEM
     if (rows != FactorizedInverseRows::neighbours || width > multigrid::most_neighbours)
       initialize(A, rows, D_inverse);
     else
-      choose(A.backend(), [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
+      dispatch(A.backend(), [&](auto where) { multigrid::factorize_inverse(where, A, width, lower, upper); });
   }
 
   template <typename Number>
@@ -87,7 +87,7 @@ namespace PatchFEM
       z.reinit(A.backend(), A.n_rows(), true);
     });
     lambda.compute(A, inverse, eigenvalue_steps, second_start);
-    choose(A.backend(), [&](auto where) {
+    dispatch(A.backend(), [&](auto where) {
       multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
     });
   }
@@ -99,7 +99,7 @@ namespace PatchFEM
                                                Vector<Number>       &x) const
   {
     inverse.vmult(z, r);
-    choose(matrix->backend(), [&](auto where) {
+    dispatch(matrix->backend(), [&](auto where) {
       multigrid::direction_step(where, coefficients.data() + 2 * k, z, k == 0, first_x, d, x);
     });
   }

@@ -5,8 +5,8 @@
 
 #include "kernels/factorized_inverse.h"
 #include "kernels/hash.h"
+#include "kernels/launch.h"
 #include "kernels/pattern_of.h"
-#include "kernels/run.h"
 #include "kernels/unique_rows.h"
 #include "lac/graph/graph_tools.h"
 #include <patchfem/kernels/atomics.h>
@@ -15,7 +15,7 @@
 #include <limits>
 #include <type_traits>
 
-/** @file The steps (see run.h) of factorized_inverse_tools.h. */
+/** @file The steps (see launch.h) of factorized_inverse_tools.h. */
 namespace PatchFEM::multigrid
 {
   namespace
@@ -168,10 +168,10 @@ namespace PatchFEM::multigrid
     template <typename Number>
     void lengths_of_rows(const SlicedEllpackMatrix<Number> &matrix, const BlocksOfRows &rows, Array<int> &lengths)
     {
-      for_all(matrix.backend(), rows.n_rows,
-              [=, A = matrix.view(), lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                lengths[row] = A.row_lengths[rows.node(static_cast<int>(row))];
-              });
+      launch(matrix.backend(), rows.n_rows,
+             [=, A = matrix.view(), lengths = lengths.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+               lengths[row] = A.row_lengths[rows.node(static_cast<int>(row))];
+             });
     }
 
     /** A strength for each block of rows. */
@@ -204,20 +204,20 @@ namespace PatchFEM::multigrid
       const Backend     &place = matrix.backend();
       const BlocksOfRows rows  = strengths.rows;
       Array<char>        kept(place, strengths.of_block.size());
-      for_all(place, std::int64_t(rows.n_rows) * n_lanes,
-              [=, A = matrix.view(), of_block = strengths.of_block.data(),
-               kept = kept.data()] PATCHFEM_DEVICE(const std::int64_t item) {
-                constexpr float    tie = 1e-4f;
-                const int          row = static_cast<int>(item % rows.n_rows), i = rows.node(row), n = A.row_lengths[i];
-                const float *const own = of_block + rows.offsets[row];
-                for (int k = static_cast<int>(item / rows.n_rows); k < n; k += n_lanes)
-                {
-                  int n_stronger = 0;
-                  for (int l = 0; own[k] >= least && l < n; ++l)
-                    n_stronger += own[l] > (1.f + tie) * own[k] || (l < k && own[l] >= (1.f - tie) * own[k]);
-                  kept[rows.offsets[row] + k] = A.column(i, k) == i || (own[k] >= least && n_stronger < most);
-                }
-              });
+      launch(place, std::int64_t(rows.n_rows) * n_lanes,
+             [=, A = matrix.view(), of_block = strengths.of_block.data(),
+              kept = kept.data()] PATCHFEM_DEVICE(const std::int64_t item) {
+               constexpr float    tie = 1e-4f;
+               const int          row = static_cast<int>(item % rows.n_rows), i = rows.node(row), n = A.row_lengths[i];
+               const float *const own = of_block + rows.offsets[row];
+               for (int k = static_cast<int>(item / rows.n_rows); k < n; k += n_lanes)
+               {
+                 int n_stronger = 0;
+                 for (int l = 0; own[k] >= least && l < n; ++l)
+                   n_stronger += own[l] > (1.f + tie) * own[k] || (l < k && own[l] >= (1.f - tie) * own[k]);
+                 kept[rows.offsets[row] + k] = A.column(i, k) == i || (own[k] >= least && n_stronger < most);
+               }
+             });
       return pattern_of(place, rows.n_rows, matrix.n_rows() / matrix.block_rows(),
                         KeptBlocks<Number>{matrix.view(), rows, kept.data()});
     }
@@ -232,14 +232,14 @@ namespace PatchFEM::multigrid
       const Backend      &place = A.backend();
       const Array<double> norms = graph_tools::diagonal_norms(Here(), A);
       Array<int>          sizes(place, norms.size());
-      for_all(place, sizes.size(), [norms = norms.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, sizes.size(), [norms = norms.data(), sizes = sizes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         sizes[i] = norms[i] > 0. ? static_cast<int>(std::floor(2. * std::log2(norms[i]))) : -10000;
       });
       StrengthsOfRows strengths(A, nodes, n_rows);
       kernels::with_block_size(A.block_rows(), [&](auto size) {
-        for_all(place, std::int64_t(n_rows) * n_lanes,
-                CouplingStrengths<decltype(size)::value, Number>{A.view(), D, sizes.data(), strengths.rows,
-                                                                 strengths.of_block.data()});
+        launch(place, std::int64_t(n_rows) * n_lanes,
+               CouplingStrengths<decltype(size)::value, Number>{A.view(), D, sizes.data(), strengths.rows,
+                                                                strengths.of_block.data()});
       });
       return strongest_of_rows(A, strengths, static_cast<float>(least_strength * least_strength), most_couplings);
     }
@@ -251,8 +251,8 @@ namespace PatchFEM::multigrid
     const int           n        = A.n_rows() / A.block_rows();
     const Array<double> diagonal = graph_tools::diagonal_norms(Here(), A);
     StrengthsOfRows     strengths(A, nullptr, n);
-    for_all(A.backend(), std::int64_t(n) * n_lanes,
-            NeighbourStrengths<Number>{A.view(), diagonal.data(), strengths.rows, strengths.of_block.data()});
+    launch(A.backend(), std::int64_t(n) * n_lanes,
+           NeighbourStrengths<Number>{A.view(), diagonal.data(), strengths.rows, strengths.of_block.data()});
     return strongest_of_rows(A, strengths, least_of_neighbours, most);
   }
 
@@ -276,7 +276,7 @@ namespace PatchFEM::multigrid
     n_looked_at                = n_samples;
     Array<int> nodes(place, n_samples), count(place, 1);
     count.set_zero();
-    for_all(place, n_samples, [=, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t s) {
+    launch(place, n_samples, [=, nodes = nodes.data()] PATCHFEM_DEVICE(const std::int64_t s) {
       const std::int64_t begin = s * n / n_samples, end = (s + 1) * n / n_samples;
       nodes[s] = static_cast<int>(
           begin + static_cast<std::int64_t>(kernels::hash(s) % static_cast<std::uint64_t>(end - begin)));
@@ -289,20 +289,20 @@ namespace PatchFEM::multigrid
     factorize_rows(A, nodes.data(), pattern.width, G);
     // With S the Schur complement of the node, what is left of its block A_ii if neighbours give way, the diagonal block
     // of G has G^T G = S^-1.
-    for_all(place, n_samples,
-            [=, A = A.view(), G = G.view(), nodes = nodes.data(),
-             count = count.data()] PATCHFEM_DEVICE(const std::int64_t sample) {
-              const int s = static_cast<int>(sample), i = nodes[s], p = G.find_block(s, i), k = A.find_block(i, i);
-              double    trace = 0.;
-              for (int a = 0; a < n_c; ++a)
-                for (int c = 0; c < n_c; ++c)
-                  for (int l = 0; l < n_c; ++l)
-                    trace += static_cast<double>(A.values[A.value_index(i, k, a, c)]) *
-                             static_cast<double>(G.values[G.value_index(s, p, l, a)]) *
-                             static_cast<double>(G.values[G.value_index(s, p, l, c)]);
-              if (trace > softness * n_c)
-                kernels::atomic_increment(count);
-            });
+    launch(place, n_samples,
+           [=, A = A.view(), G = G.view(), nodes = nodes.data(),
+            count = count.data()] PATCHFEM_DEVICE(const std::int64_t sample) {
+             const int s = static_cast<int>(sample), i = nodes[s], p = G.find_block(s, i), k = A.find_block(i, i);
+             double    trace = 0.;
+             for (int a = 0; a < n_c; ++a)
+               for (int c = 0; c < n_c; ++c)
+                 for (int l = 0; l < n_c; ++l)
+                   trace += static_cast<double>(A.values[A.value_index(i, k, a, c)]) *
+                            static_cast<double>(G.values[G.value_index(s, p, l, a)]) *
+                            static_cast<double>(G.values[G.value_index(s, p, l, c)]);
+             if (trace > softness * n_c)
+               kernels::atomic_increment(count);
+           });
     return count.read(0);
   }
 
@@ -315,17 +315,17 @@ namespace PatchFEM::multigrid
   {
     const Backend &place = A.backend();
     factorize_rows(A, nullptr, width, lower);
-    for_all(place, lower.n_rows() / A.block_rows(),
-            [G = lower.view(), T = upper.view()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int j = static_cast<int>(row);
-              for (int k = 0; k < T.row_lengths[j]; ++k)
-              {
-                const int i = T.column(j, k), p = G.find_block(i, j);
-                for (int a = 0; a < T.block_rows; ++a)
-                  for (int c = 0; c < T.block_rows; ++c)
-                    T.values[T.value_index(j, k, c, a)] = G.values[G.value_index(i, p, a, c)];
-              }
-            });
+    launch(place, lower.n_rows() / A.block_rows(),
+           [G = lower.view(), T = upper.view()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int j = static_cast<int>(row);
+             for (int k = 0; k < T.row_lengths[j]; ++k)
+             {
+               const int i = T.column(j, k), p = G.find_block(i, j);
+               for (int a = 0; a < T.block_rows; ++a)
+                 for (int c = 0; c < T.block_rows; ++c)
+                   T.values[T.value_index(j, k, c, a)] = G.values[G.value_index(i, p, a, c)];
+             }
+           });
     place.synchronize();
   }
 
@@ -338,12 +338,12 @@ namespace PatchFEM::multigrid
                       Vector<Number>       &direction,
                       Vector<Number>       &to)
   {
-    for_all(from.backend(), from.size(),
-            [=, z = from.data(), d = direction.data(), x = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const double step = c[1] * static_cast<double>(z[i]) + (first_d ? 0. : c[0] * static_cast<double>(d[i]));
-              d[i]              = static_cast<Number>(step);
-              x[i]              = static_cast<Number>(step + (first_x ? 0. : static_cast<double>(x[i])));
-            });
+    launch(from.backend(), from.size(),
+           [=, z = from.data(), d = direction.data(), x = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const double step = c[1] * static_cast<double>(z[i]) + (first_d ? 0. : c[0] * static_cast<double>(d[i]));
+             d[i]              = static_cast<Number>(step);
+             x[i]              = static_cast<Number>(step + (first_x ? 0. : static_cast<double>(x[i])));
+           });
   }
 
 #define INSTANTIATE(Number)                                                                                            \

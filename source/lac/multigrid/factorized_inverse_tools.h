@@ -4,7 +4,7 @@
 #include <patchfem/lac/multigrid/factorized_inverse.h>
 #include <patchfem/lac/multigrid/near_null_space.h>
 
-/** @file Parts of a factorized inverse, for both back ends (see run.h) in factorized_inverse_steps.h. */
+/** @file Parts of a factorized inverse, for both back ends (see launch.h) in factorized_inverse_steps.h. */
 namespace PatchFEM::multigrid
 {
   /**

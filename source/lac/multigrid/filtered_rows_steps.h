@@ -4,12 +4,12 @@
 #include "multigrid_tools.h"
 
 #include "kernels/coarsening.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <cmath>
 #include <type_traits>
 
-/** @file The step (see run.h) of multigrid_tools.h that keeps the modes of a prolongator whose rows leave blocks out. */
+/** @file The step (see launch.h) of multigrid_tools.h that keeps the modes of a prolongator whose rows leave blocks out. */
 namespace PatchFEM::multigrid
 {
   namespace
@@ -199,14 +199,14 @@ namespace PatchFEM::multigrid
     const int     size    = A.block_rows() * n_m;
     const int     n_nodes = A.partitioner() != nullptr ? A.partitioner()->n_local() : A.n_rows() / A.block_rows();
     Array<Number> modes(A.backend(), std::size_t(n_nodes) * size); // B = Q R
-    for_all(A.backend(), modes.size(),
-            [=, R = coarse_modes.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t e) {
-              const int J = Q.aggregate_of_node[e / size], m = static_cast<int>(e % n_m);
-              double    sum = 0.;
-              for (int l = 0; l <= m && J >= 0; ++l)
-                sum += static_cast<double>(Q.values[e - m + l]) * R[(std::int64_t(J) * n_m + l) * n_m + m];
-              modes[e] = static_cast<Number>(sum);
-            });
+    launch(A.backend(), modes.size(),
+           [=, R = coarse_modes.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t e) {
+             const int J = Q.aggregate_of_node[e / size], m = static_cast<int>(e % n_m);
+             double    sum = 0.;
+             for (int l = 0; l <= m && J >= 0; ++l)
+               sum += static_cast<double>(Q.values[e - m + l]) * R[(std::int64_t(J) * n_m + l) * n_m + m];
+             modes[e] = static_cast<Number>(sum);
+           });
     launch(A.backend(), [&](const Here where) {
       kernels::team_for(
           where, A.n_rows() / A.block_rows(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/lac/multigrid/gathered_matrix.h>
 
@@ -23,7 +23,7 @@ namespace PatchFEM
     for (int i = 0; i < nodes.n_local(); ++i)
       numbers[i] = static_cast<int>(nodes.global(i));
     Array<int> columns, sorted;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       of_ranks::read_blocks(where, place, A.view(), numbers, own_offsets, columns);
       sorted.reinit(place, columns.size());
       places.reinit(place, columns.size());
@@ -116,7 +116,7 @@ namespace PatchFEM
     const std::size_t size  = std::size_t(whole.block_rows()) * whole.block_rows();
     Array<Number>     own(place, places.size() * size);
     Array<Number>     of_others(place, sources.empty() ? 0 : sources.back().end * size);
-    choose(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
+    dispatch(place, [&](auto where) { of_ranks::pack_blocks(where, A, own_offsets, places, own); });
     std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr)
       fresh = everything->exchange(place, destinations, sources, sent.data(), sizeof(Number) * size);
@@ -124,7 +124,7 @@ namespace PatchFEM
     if (fresh != nullptr)
       travel = std::move(fresh);
     travel->run(own.data(), of_others.data());
-    choose(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });
+    dispatch(place, [&](auto where) { of_ranks::unpack_blocks(where, offsets, first, own, of_others, whole); });
   }
 
   template class GatheredMatrix<float>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "ghost_rows.h"
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ namespace PatchFEM
       memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
     nodes.start_and_finish(place, result.data(), sizeof(int));
     Array<std::int64_t> global(place, n_ghosts);
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       int *const of_ghosts = result.data() + n;
       for (const Source &source : nodes.sources())
         of_ranks::global_numbers(where, place, source.end - source.begin, of_ghosts + source.begin,
@@ -81,7 +81,7 @@ namespace PatchFEM
     result.offsets.reinit(place, std::size_t(n_rows) + 1);
     memory::copy(place, result.offsets.data(), place, pattern.offsets.data(), result.offsets.memory_consumption());
     result.columns.reinit(place, n_blocks);
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       of_ranks::renumber(where, place, n_blocks, first, numbers.data(), pattern.columns.data(), result.columns.data());
     });
     return result;
@@ -90,7 +90,7 @@ namespace PatchFEM
   void renumber(CompressedPattern &pattern, const int first, const Array<int> &numbers, const int n_columns)
   {
     int *const columns = pattern.columns.data();
-    choose(pattern.columns.backend(), [&](auto where) {
+    dispatch(pattern.columns.backend(), [&](auto where) {
       of_ranks::renumber(where, pattern.columns.backend(), static_cast<std::int64_t>(pattern.columns.size()), first,
                          numbers.data(), columns, columns);
     });
@@ -105,9 +105,9 @@ namespace PatchFEM
     for (const Destination &to : nodes.destinations())
       end_of_rank.push_back(to.size() + (end_of_rank.empty() ? 0 : end_of_rank.back()));
     Array<int> lengths(place, nodes.n_local());
-    choose(place, [&](auto where) { of_ranks::row_lengths(where, pattern, lengths.data()); });
+    dispatch(place, [&](auto where) { of_ranks::row_lengths(where, pattern, lengths.data()); });
     nodes.start_and_finish(place, lengths.data(), sizeof(int));
-    of_ranks::SentRows sent = choose(place, [&](auto where) {
+    of_ranks::SentRows sent = dispatch(place, [&](auto where) {
       return of_ranks::read_rows(where, pattern, nodes.sent(place), end_of_rank, numbers.n());
     });
 
@@ -161,7 +161,7 @@ namespace PatchFEM
     Array<std::int64_t> all_offsets(place, std::size_t(nodes.n_local()) + 1);
     if (n_owned > 0)
       memory::copy(place, all_offsets.data(), place, pattern.offsets.data(), n_owned * sizeof(std::int64_t));
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       const int *of_rank = local.data();
       for (const Source &source : sources)
       {
@@ -193,7 +193,7 @@ namespace PatchFEM
     const Backend                        place = pattern.offsets.backend();
     const int                            size  = n_c * n_m;
     const std::size_t                    bytes = size * sizeof(Number);
-    const Array<Number>                  sent  = choose(place, [&](auto where) {
+    const Array<Number>                  sent  = dispatch(place, [&](auto where) {
       return of_ranks::read_values(where, pattern, begin, nodes.sent(place), starts, n_sent, size, values);
     });
     Array<Number>                        received(place, places.size() * size);
@@ -206,7 +206,7 @@ namespace PatchFEM
     block_bytes = bytes;
     travel->run(sent.data(), received.data());
     const std::int64_t before = begin > 0 ? pattern.offsets.read(begin) : 0;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       of_ranks::place_values(where, pattern, nodes.n_owned(), places, n_c, n_m, received,
                              values + (own_blocks - before) * size);
     });

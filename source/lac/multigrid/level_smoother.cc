@@ -89,7 +89,7 @@ namespace PatchFEM
       {
         std::int64_t counts[2] = {0, 0};
         if (A.n_rows() > 0)
-          counts[0] = choose(A.backend(), [&](auto where) {
+          counts[0] = dispatch(A.backend(), [&](auto where) {
             return multigrid::count_soft_nodes(where, A, *diagonal.block_diagonal(), counts[1]);
           });
         if (A.partitioner() != nullptr)
@@ -150,14 +150,15 @@ namespace PatchFEM
     coefficients.reinit(place, 2 * std::size_t(n_steps)); // without d a step does not use c_0
     if (kind == AMGSmoother::chebyshev)
     {
-      choose(place, [&](auto where) {
+      dispatch(place, [&](auto where) {
         multigrid::chebyshev_steps(where, lambda.scalars(), eigenvalue_ratio, n_steps, coefficients);
       });
       A.initialize_vector(d, true);
     }
     else if (kind == AMGSmoother::block_jacobi)
-      choose(place,
-             [&](auto where) { multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * n_steps); });
+      dispatch(place, [&](auto where) {
+        multigrid::over_largest(where, lambda.scalars(), 4. / 3., coefficients, 2 * n_steps);
+      });
     else
     {
       coefficients.copy_from(place, std::vector<double>(2 * std::size_t(n_steps), 1.));
@@ -165,9 +166,9 @@ namespace PatchFEM
       Array<Number> blocks;
       Array<int>    failure(place, 1);
       A.extract_block_diagonal(b, blocks);
-      choose(place, [&](auto where) { multigrid::add_row_sums(where, A, blocks); });
+      dispatch(place, [&](auto where) { multigrid::add_row_sums(where, A, blocks); });
       l1_inverse.reinit(place, std::size_t(n_blocks) * (b * (b + 1) / 2));
-      dispatch(place, [&](auto where) {
+      launch(place, [&](auto where) {
         kernels::invert_block_diagonal(where, n_blocks, b, blocks.data(), 1., l1_inverse.data(), failure.data());
       });
       const int row = failure.read(0);
@@ -194,7 +195,7 @@ namespace PatchFEM
     const Number *scale      = nullptr;
     if constexpr (std::is_same_v<Number, float>)
       scale = bytes ? bytes->scale().data() : nullptr;
-    dispatch(matrix->backend(), [&](auto where) {
+    launch(matrix->backend(), [&](auto where) {
       kernels::smoother_step(where, inverse, coefficients.data() + 2 * k, r.data(), directions, x.data(), k == 0,
                              first_x, scale);
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include "kernels/multigrid_pattern_bodies.h"
 #include <patchfem/base/exceptions.h>
@@ -16,7 +16,7 @@ namespace PatchFEM
   CompressedPattern compress(const Backend &place, const int n_rows, const int n_columns, const Rows &rows)
   {
     CompressedPattern result;
-    dispatch(place, [&](auto where) { result = kernels::unique_rows(where, place, n_rows, n_columns, rows); });
+    launch(place, [&](auto where) { result = kernels::unique_rows(where, place, n_rows, n_columns, rows); });
     return result;
   }
 

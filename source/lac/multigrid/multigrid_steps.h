@@ -13,7 +13,7 @@
 
 #include <climits>
 
-/** @file The steps (see run.h) of multigrid_tools.h, of coarsening and of the inverse on the last level. */
+/** @file The steps (see launch.h) of multigrid_tools.h, of coarsening and of the inverse on the last level. */
 namespace PatchFEM::multigrid
 {
   using kernels::LanczosScalars;
@@ -21,7 +21,7 @@ namespace PatchFEM::multigrid
   template <>
   void constant_modes(Here, const int n_c, Array<double> &modes)
   {
-    for_all(modes.backend(), modes.size(), [=, modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(modes.backend(), modes.size(), [=, modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       modes[i] = i / n_c % n_c == i % n_c ? 1. : 0.;
     });
   }
@@ -37,12 +37,12 @@ namespace PatchFEM::multigrid
         partials(place, kernels::reduction::max_parts);
     for (int d = 0; d < dim; ++d)
     {
-      for_all(place, n_nodes,
-              [=, points = points.data(), coordinate = coordinate.data(),
-               one = one.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                coordinate[i] = points[i * dim + d];
-                one[i]        = 1.;
-              });
+      launch(place, n_nodes,
+             [=, points = points.data(), coordinate = coordinate.data(),
+              one = one.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               coordinate[i] = points[i * dim + d];
+               one[i]        = 1.;
+             });
       launch(place, [&](const Here where) {
         kernels::dot(where, n_nodes, coordinate.data(), one.data(), partials.data(), sums.data() + d);
       });
@@ -57,42 +57,41 @@ namespace PatchFEM::multigrid
       sums.copy_from(of_all.data(), dim);
     }
     modes.reinit(place, points.size() * n_modes);
-    for_all(
-        place, n_nodes,
-        [=, points = points.data(), sums = sums.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-          double x[3];
-          for (int d = 0; d < dim; ++d)
-            x[d] = points[i * dim + d] - sums[d] / static_cast<double>(n_nodes);
-          double *const out = modes + i * dim * n_modes;
-          for (int e = 0; e < dim * n_modes; ++e)
-            out[e] = 0.;
-          for (int d = 0; d < dim; ++d)
-            out[d * n_modes + d] = 1.;
-          for (int r = 3 - n_modes / 2; r < 3; ++r) // in 2D about the third axis alone
-          {
-            const int a = (r + 1) % 3, b = (r + 2) % 3, mode = n_modes - 3 + r; // the plane that turns
-            out[a * n_modes + mode] = -x[b];
-            out[b * n_modes + mode] = x[a];
-          }
-        });
+    launch(place, n_nodes,
+           [=, points = points.data(), sums = sums.data(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             double x[3];
+             for (int d = 0; d < dim; ++d)
+               x[d] = points[i * dim + d] - sums[d] / static_cast<double>(n_nodes);
+             double *const out = modes + i * dim * n_modes;
+             for (int e = 0; e < dim * n_modes; ++e)
+               out[e] = 0.;
+             for (int d = 0; d < dim; ++d)
+               out[d * n_modes + d] = 1.;
+             for (int r = 3 - n_modes / 2; r < 3; ++r) // in 2D about the third axis alone
+             {
+               const int a = (r + 1) % 3, b = (r + 2) % 3, mode = n_modes - 3 + r; // the plane that turns
+               out[a * n_modes + mode] = -x[b];
+               out[b * n_modes + mode] = x[a];
+             }
+           });
   }
 
   template <typename Number, typename Where>
   void mask_decoupled(Where, const SlicedEllpackMatrix<Number> &matrix, const int n_m, Array<double> &modes)
   {
-    for_all(matrix.backend(), matrix.n_rows(),
-            [=, A = matrix.view(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
-              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
-              for (int k = 0; k < A.row_lengths[row]; ++k)
-              {
-                const bool diagonal = A.column(row, k) == row;
-                for (int b = 0; b < A.block_columns; ++b)
-                  if (!(diagonal && a == b) && A.values[A.value_index(row, k, a, b)] != Number(0))
-                    return;
-              }
-              for (int m = 0; m < n_m; ++m)
-                modes[unknown * n_m + m] = 0.;
-            });
+    launch(matrix.backend(), matrix.n_rows(),
+           [=, A = matrix.view(), modes = modes.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+             const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
+             for (int k = 0; k < A.row_lengths[row]; ++k)
+             {
+               const bool diagonal = A.column(row, k) == row;
+               for (int b = 0; b < A.block_columns; ++b)
+                 if (!(diagonal && a == b) && A.values[A.value_index(row, k, a, b)] != Number(0))
+                   return;
+             }
+             for (int m = 0; m < n_m; ++m)
+               modes[unknown * n_m + m] = 0.;
+           });
   }
 
   template <>
@@ -106,20 +105,20 @@ namespace PatchFEM::multigrid
   {
     const Backend &place = tentative.backend();
     Vector<double> result(place, std::size_t(aggregates.n_aggregates()) * n_m);
-    for_all(place, result.size(),
-            [=, offsets = aggregates.aggregate_offsets().data(), nodes = aggregates.aggregate_nodes().data(),
-             Q = tentative.data(), v = vector.data(), w = result.data()] PATCHFEM_DEVICE(const std::int64_t index) {
-              const int i = static_cast<int>(index / n_m), m = static_cast<int>(index % n_m);
-              double    sum = 0.;
-              for (int k = offsets[i]; k < offsets[i + 1]; ++k)
-                for (int a = 0; a < n_c; ++a)
-                {
-                  const std::int64_t unknown = std::int64_t(nodes[k]) * n_c + a;
-                  const double       q       = Q[unknown * n_m + m];
-                  sum += (weights ? q * q : q) * v[unknown];
-                }
-              w[index] = sum;
-            });
+    launch(place, result.size(),
+           [=, offsets = aggregates.aggregate_offsets().data(), nodes = aggregates.aggregate_nodes().data(),
+            Q = tentative.data(), v = vector.data(), w = result.data()] PATCHFEM_DEVICE(const std::int64_t index) {
+             const int i = static_cast<int>(index / n_m), m = static_cast<int>(index % n_m);
+             double    sum = 0.;
+             for (int k = offsets[i]; k < offsets[i + 1]; ++k)
+               for (int a = 0; a < n_c; ++a)
+               {
+                 const std::int64_t unknown = std::int64_t(nodes[k]) * n_c + a;
+                 const double       q       = Q[unknown * n_m + m];
+                 sum += (weights ? q * q : q) * v[unknown];
+               }
+             w[index] = sum;
+           });
     return result;
   }
 
@@ -127,10 +126,10 @@ namespace PatchFEM::multigrid
   Array<double> at_nodes(Here, const Array<int> &nodes, const int n_values, const Array<double> &values)
   {
     Array<double> result(nodes.backend(), nodes.size() * n_values);
-    for_all(nodes.backend(), result.size(),
-            [=, nodes = nodes.data(), from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              to[i] = from[std::int64_t(nodes[i / n_values]) * n_values + i % n_values];
-            });
+    launch(nodes.backend(), result.size(),
+           [=, nodes = nodes.data(), from = values.data(), to = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             to[i] = from[std::int64_t(nodes[i / n_values]) * n_values + i % n_values];
+           });
     return result;
   }
 
@@ -139,18 +138,18 @@ namespace PatchFEM::multigrid
       Here, const LinearEmbedding &embedding, const int n_c, const Array<double> &coarse, const Array<double> &fine)
   {
     Vector<double> result(fine.backend(), std::size_t(embedding.pattern.n_rows) * n_c);
-    for_all(fine.backend(), result.size(),
-            [=, P = embedding.pattern.view(), values = embedding.values.data(), w = coarse.data(), v = fine.data(),
-             to = result.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
-              const std::int64_t i = unknown / n_c, a = unknown % n_c, begin = P.row_offsets[i];
-              const std::int64_t length = P.row_offsets[i + 1] - begin;
-              double             sum    = -v[unknown];
-              for (std::int64_t p = 0; p < length; ++p)
-                for (int b = 0; b < n_c; ++b)
-                  sum += values[(begin * n_c + a * length + p) * n_c + b] *
-                         w[std::int64_t(P.columns[begin + p]) * n_c + b];
-              to[unknown] = sum;
-            });
+    launch(fine.backend(), result.size(),
+           [=, P = embedding.pattern.view(), values = embedding.values.data(), w = coarse.data(), v = fine.data(),
+            to = result.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+             const std::int64_t i = unknown / n_c, a = unknown % n_c, begin = P.row_offsets[i];
+             const std::int64_t length = P.row_offsets[i + 1] - begin;
+             double             sum    = -v[unknown];
+             for (std::int64_t p = 0; p < length; ++p)
+               for (int b = 0; b < n_c; ++b)
+                 sum +=
+                     values[(begin * n_c + a * length + p) * n_c + b] * w[std::int64_t(P.columns[begin + p]) * n_c + b];
+             to[unknown] = sum;
+           });
     return result;
   }
 
@@ -161,15 +160,15 @@ namespace PatchFEM::multigrid
     const int      n_c   = A.block_rows();
     Array<int>     n_coupled(place, 1);
     n_coupled.set_zero();
-    for_all(place, A.n_rows() / n_c,
-            [=, lengths = A.view().row_lengths, v = vector.data(),
-             n_coupled = n_coupled.data()] PATCHFEM_DEVICE(const std::int64_t node) {
-              bool zero = true;
-              for (int a = 0; a < n_c; ++a)
-                zero = zero && v[node * n_c + a] == 0.;
-              if (!zero && lengths[node] > 1)
-                kernels::atomic_increment(n_coupled);
-            });
+    launch(place, A.n_rows() / n_c,
+           [=, lengths = A.view().row_lengths, v = vector.data(),
+            n_coupled = n_coupled.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+             bool zero = true;
+             for (int a = 0; a < n_c; ++a)
+               zero = zero && v[node * n_c + a] == 0.;
+             if (!zero && lengths[node] > 1)
+               kernels::atomic_increment(n_coupled);
+           });
     return n_coupled.read(0) > 0;
   }
 
@@ -177,17 +176,17 @@ namespace PatchFEM::multigrid
   void add_node_product(Where, const double s, const Array<double> &vector, SlicedEllpackMatrix<Number> &matrix)
   {
     const int n = matrix.block_rows();
-    for_all(matrix.backend(), matrix.n_rows() / n,
-            [=, A = matrix.view(), v = vector.data()] PATCHFEM_DEVICE(const std::int64_t node) {
-              const int     i = static_cast<int>(node);
-              const double *w = v + node * n;
-              for (int a = 0; a < n && A.row_lengths[i] == 1; ++a)
-                for (int b = 0; b < n; ++b)
-                {
-                  Number &entry = A.values[A.value_index(i, 0, a, b)];
-                  entry         = static_cast<Number>(static_cast<double>(entry) + s * w[a] * w[b]);
-                }
-            });
+    launch(matrix.backend(), matrix.n_rows() / n,
+           [=, A = matrix.view(), v = vector.data()] PATCHFEM_DEVICE(const std::int64_t node) {
+             const int     i = static_cast<int>(node);
+             const double *w = v + node * n;
+             for (int a = 0; a < n && A.row_lengths[i] == 1; ++a)
+               for (int b = 0; b < n; ++b)
+               {
+                 Number &entry = A.values[A.value_index(i, 0, a, b)];
+                 entry         = static_cast<Number>(static_cast<double>(entry) + s * w[a] * w[b]);
+               }
+           });
   }
 
   template <>
@@ -205,16 +204,16 @@ namespace PatchFEM::multigrid
     Array<std::uint64_t> keys(place, n);
     counts.set_zero();
     // Every (column, row), row by row, and the length of each column.
-    for_all(place, pattern.n_rows,
-            [from = pattern.view(), keys = keys.data(), rows = result.columns.data(),
-             counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              for (std::int64_t e = from.row_offsets[i]; e < from.row_offsets[i + 1]; ++e)
-              {
-                keys[e] = static_cast<std::uint64_t>(from.columns[e]);
-                rows[e] = static_cast<int>(i);
-                kernels::atomic_increment(counts + from.columns[e]);
-              }
-            });
+    launch(place, pattern.n_rows,
+           [from = pattern.view(), keys = keys.data(), rows = result.columns.data(),
+            counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             for (std::int64_t e = from.row_offsets[i]; e < from.row_offsets[i + 1]; ++e)
+             {
+               keys[e] = static_cast<std::uint64_t>(from.columns[e]);
+               rows[e] = static_cast<int>(i);
+               kernels::atomic_increment(counts + from.columns[e]);
+             }
+           });
     launch(place, [&](const Here where) {
       kernels::stable_sort_by_key(where, n, keys.data(), result.columns.data(), bits_for(result.n_rows));
       kernels::exclusive_scan(where, result.n_rows, counts.data(), result.offsets.data());
@@ -240,20 +239,20 @@ namespace PatchFEM::multigrid
   int first_unsymmetric_row(Here, const CompressedPattern &pattern)
   {
     Array<int> first_row(pattern.columns.backend(), std::vector<int>{INT_MAX});
-    for_all(first_row.backend(), pattern.n_rows,
-            [A = pattern.view(), first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const auto has = [=](const int row, const int column) {
-                const int *const end = A.columns + A.row_offsets[row + 1];
-                const int *const at  = kernels::lower_bound(A.columns + A.row_offsets[row], end, column);
-                return at != end && *at == column;
-              };
-              const int row  = static_cast<int>(i);
-              bool      good = has(row, row);
-              for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
-                good = good && (A.columns[e] >= A.n_rows || has(A.columns[e], row));
-              if (!good)
-                kernels::atomic_min(first_row, row);
-            });
+    launch(first_row.backend(), pattern.n_rows,
+           [A = pattern.view(), first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const auto has = [=](const int row, const int column) {
+               const int *const end = A.columns + A.row_offsets[row + 1];
+               const int *const at  = kernels::lower_bound(A.columns + A.row_offsets[row], end, column);
+               return at != end && *at == column;
+             };
+             const int row  = static_cast<int>(i);
+             bool      good = has(row, row);
+             for (std::int64_t e = A.row_offsets[i]; e < A.row_offsets[i + 1]; ++e)
+               good = good && (A.columns[e] >= A.n_rows || has(A.columns[e], row));
+             if (!good)
+               kernels::atomic_min(first_row, row);
+           });
     return first_row.read(0);
   }
 
@@ -262,7 +261,7 @@ namespace PatchFEM::multigrid
   {
     constexpr int step = 256;
     Array<int>    first_row(place, std::vector<int>{INT_MAX});
-    for_all(place, n / step + 1, [=, first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(place, n / step + 1, [=, first_row = first_row.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       const int row = static_cast<int>(i) * step + static_cast<int>(i) % step; // all places in slices
       if (row >= n)
         return;
@@ -278,31 +277,30 @@ namespace PatchFEM::multigrid
   template <typename Number, typename Where>
   void add_row_sums(Where, const SlicedEllpackMatrix<Number> &matrix, Array<Number> &blocks)
   {
-    for_all(matrix.backend(), matrix.n_rows(),
-            [A = matrix.view(), blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
-              const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
-              double    sum = 0.;
-              A.for_each_entry(unknown, [&](const int column, const double value) {
-                if (column / A.block_columns != row)
-                  sum += value < 0. ? -value : value;
-              });
-              Number &entry = blocks[std::int64_t(a * A.block_rows + a) * A.n_rows + row];
-              entry         = static_cast<Number>(static_cast<double>(entry) + sum);
-            });
+    launch(matrix.backend(), matrix.n_rows(),
+           [A = matrix.view(), blocks = blocks.data()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+             const int row = static_cast<int>(unknown / A.block_rows), a = static_cast<int>(unknown % A.block_rows);
+             double    sum = 0.;
+             A.for_each_entry(unknown, [&](const int column, const double value) {
+               if (column / A.block_columns != row)
+                 sum += value < 0. ? -value : value;
+             });
+             Number &entry = blocks[std::int64_t(a * A.block_rows + a) * A.n_rows + row];
+             entry         = static_cast<Number>(static_cast<double>(entry) + sum);
+           });
   }
 
   template <>
   void over_largest(Here, const LanczosScalars *lambda, const double factor, Array<double> &values, const int n)
   {
-    for_all(values.backend(), n, [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-      values[i] = factor / lambda->largest;
-    });
+    launch(values.backend(), n,
+           [=, values = values.data()] PATCHFEM_DEVICE(const std::int64_t i) { values[i] = factor / lambda->largest; });
   }
 
   template <>
   void chebyshev_steps(Here, const LanczosScalars *lambda, const double ratio, const int n_steps, Array<double> &c)
   {
-    for_all(c.backend(), 1, [=, c = c.data()] PATCHFEM_DEVICE(std::int64_t) {
+    launch(c.backend(), 1, [=, c = c.data()] PATCHFEM_DEVICE(std::int64_t) {
       kernels::chebyshev_coefficients(lambda->largest / ratio, lambda->largest, n_steps, c);
     });
   }
@@ -315,7 +313,7 @@ namespace PatchFEM::multigrid
                          const int             first,
                          Array<double>        &weights)
   {
-    for_all(weights.backend(), n_steps, [=, omega = weights.data() + first] PATCHFEM_DEVICE(const std::int64_t k) {
+    launch(weights.backend(), n_steps, [=, omega = weights.data() + first] PATCHFEM_DEVICE(const std::int64_t k) {
       const double b = lambda->largest, a = b / ratio;
       omega[k] =
           2. /
@@ -327,12 +325,12 @@ namespace PatchFEM::multigrid
   void
   convert_scaled(Where, const Vector<From> &source, const double *square, const bool multiply, Vector<To> &destination)
   {
-    for_all(source.backend(), source.size(),
-            [=, from = source.data(), to = destination.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const double norm   = std::sqrt(square[0]);
-              const double factor = multiply ? norm : (square[0] != 0. ? 1. / norm : 0.);
-              to[i]               = static_cast<To>(factor * static_cast<double>(from[i]));
-            });
+    launch(source.backend(), source.size(),
+           [=, from = source.data(), to = destination.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const double norm   = std::sqrt(square[0]);
+             const double factor = multiply ? norm : (square[0] != 0. ? 1. / norm : 0.);
+             to[i]               = static_cast<To>(factor * static_cast<double>(from[i]));
+           });
   }
 
 #define INSTANTIATE(Number)                                                                           \
@@ -366,15 +364,14 @@ namespace PatchFEM
     {
 #if defined(__CUDACC__)
       // Index (slice * width + p) * h + r is block p of row r of a slice of these.
-      for_all(place, std::int64_t((end - first + h - 1) / h) * h * width,
-              [=] PATCHFEM_DEVICE(const std::int64_t index) {
-                const std::int64_t in_slices = index / h;
-                const int          row       = first + static_cast<int>(in_slices / width) * h;
-                body(row + static_cast<int>(index - in_slices * h), static_cast<int>(in_slices % width));
-              });
+      launch(place, std::int64_t((end - first + h - 1) / h) * h * width, [=] PATCHFEM_DEVICE(const std::int64_t index) {
+        const std::int64_t in_slices = index / h;
+        const int          row       = first + static_cast<int>(in_slices / width) * h;
+        body(row + static_cast<int>(index - in_slices * h), static_cast<int>(in_slices % width));
+      });
 #else
       static_cast<void>(h);
-      for_all(place, end - first, [=](const std::int64_t row) {
+      launch(place, end - first, [=](const std::int64_t row) {
         for (int p = 0; p < width; ++p)
           body(first + static_cast<int>(row), p);
       });
@@ -458,18 +455,18 @@ namespace PatchFEM
     else
       launch(place, [&](const Here here) { kernels::convert(here, n_own, embedding.values.data(), P_values.data()); });
     // A vertex has the value of its own unknown; of a constrained one the row is zero.
-    for_all(place, dropped.size(),
-            [=, pattern = P_pattern.view(), nodes = embedding.nodes.data(), values = embedding.values.data(),
-             dropped = dropped.data()] PATCHFEM_DEVICE(const std::int64_t j) {
-              const std::int64_t begin  = pattern.row_offsets[nodes[j]];
-              const int          length = static_cast<int>(pattern.row_offsets[nodes[j] + 1] - begin);
-              const int         *first  = pattern.columns + begin;
-              const int          p      = static_cast<int>(kernels::lower_bound(first, first + length, int(j)) - first);
-              dropped[j]                = 0;
-              for (int a = 0; a < nc; ++a)
-                if (values[(begin * nc + std::int64_t(a) * length + p) * nc + a] == 0.)
-                  dropped[j] |= 1 << a;
-            });
+    launch(place, dropped.size(),
+           [=, pattern = P_pattern.view(), nodes = embedding.nodes.data(), values = embedding.values.data(),
+            dropped = dropped.data()] PATCHFEM_DEVICE(const std::int64_t j) {
+             const std::int64_t begin  = pattern.row_offsets[nodes[j]];
+             const int          length = static_cast<int>(pattern.row_offsets[nodes[j] + 1] - begin);
+             const int         *first  = pattern.columns + begin;
+             const int          p      = static_cast<int>(kernels::lower_bound(first, first + length, int(j)) - first);
+             dropped[j]                = 0;
+             for (int a = 0; a < nc; ++a)
+               if (values[(begin * nc + std::int64_t(a) * length + p) * nc + a] == 0.)
+                 dropped[j] |= 1 << a;
+           });
     if (of_ranks)
       of_ranks->rows_of_P.update(*A.partitioner(), P_pattern, 0, nc, nc, P_values.data());
     multiply(where, A, P_values, dropped);
@@ -637,21 +634,21 @@ namespace PatchFEM
     double *const M = dense.data();
     inverse.reinit(place, n_all);
     dense.set_zero();
-    for_all(place, n, [=, A = matrix.view()] PATCHFEM_DEVICE(const std::int64_t unknown) {
+    launch(place, n, [=, A = matrix.view()] PATCHFEM_DEVICE(const std::int64_t unknown) {
       A.for_each_entry(unknown, [&](const int column, const double value) { M[unknown * n + column] = value; });
     });
     for (const Array<double> &vector : null_vectors)
     {
       require(vector.size() == std::size_t(n) && scale != 0.,
               "A null space does not have an entry for every row of the matrix, or no scale.");
-      for_all(place, n, [=, v = vector.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=, v = vector.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const double factor = scale * v[i];
         for (int j = 0; j < n; ++j)
           M[i * n + j] += factor * v[j];
       });
     }
-    for_all(place, n,
-            [=, diagonal = diagonal.data()] PATCHFEM_DEVICE(const std::int64_t i) { diagonal[i] = M[i * n + i]; });
+    launch(place, n,
+           [=, diagonal = diagonal.data()] PATCHFEM_DEVICE(const std::int64_t i) { diagonal[i] = M[i * n + i]; });
     launch(place, [&](const Here where) {
       kernels::invert_dense_spd<n_i, strip>(where, n, M, workspace.data(), inverse.data(), failure.data());
     });
@@ -659,12 +656,12 @@ namespace PatchFEM
     // energy of A: however rows are scaled, at least 1, and the inverse of the rounding of A if A is singular, which
     // leaves 1e14 to 1e16. A matrix in single precision is not known well enough to tell that it is singular.
     if (twice)
-      for_all(place, n,
-              [=, diagonal = diagonal.data(), inverse = inverse.data(),
-               dependent = failure.data() + 1] PATCHFEM_DEVICE(const std::int64_t i) {
-                if (!(diagonal[i] * static_cast<double>(inverse[i * n + i]) < 1e13))
-                  kernels::atomic_min(dependent, static_cast<int>(i));
-              });
+      launch(place, n,
+             [=, diagonal = diagonal.data(), inverse = inverse.data(),
+              dependent = failure.data() + 1] PATCHFEM_DEVICE(const std::int64_t i) {
+               if (!(diagonal[i] * static_cast<double>(inverse[i * n + i]) < 1e13))
+                 kernels::atomic_min(dependent, static_cast<int>(i));
+             });
     const std::vector<int> rows = failure.to_vector();
     const char *const      remedy =
         twice && null_vectors.empty() ? " Where nothing holds a constant or a motion, give its NullSpace." : "";

@@ -14,7 +14,7 @@ namespace PatchFEM::kernels
 }
 
 /**
- * @file Parts of smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle, for both back ends (see run.h) in
+ * @file Parts of smoothed aggregation (Vanek, Mandel, Brezina 1996) and the cycle, for both back ends (see launch.h) in
  * multigrid_steps.h. n_c is the number of unknowns of a node, n_m that of modes, the n_c of the next level.
  */
 namespace PatchFEM::multigrid

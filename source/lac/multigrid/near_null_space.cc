@@ -13,7 +13,7 @@ namespace PatchFEM
     NearNullSpace result;
     result.modes_per_unknown = n_components;
     result.values.reinit(backend, std::size_t(n_nodes) * n_components * n_components);
-    choose(backend, [&](auto where) { multigrid::constant_modes(where, n_components, result.values); });
+    dispatch(backend, [&](auto where) { multigrid::constant_modes(where, n_components, result.values); });
     return result;
   }
 
@@ -39,8 +39,8 @@ namespace PatchFEM
     NearNullSpace result;
     result.set_points(dim, points);
     result.modes_per_unknown = dim == 2 ? 3 : 6;
-    choose(points.backend(),
-           [&](auto where) { multigrid::rigid_body_modes(where, dim, points, ranks, result.values); });
+    dispatch(points.backend(),
+             [&](auto where) { multigrid::rigid_body_modes(where, dim, points, ranks, result.values); });
     return result;
   }
 

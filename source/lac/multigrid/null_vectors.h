@@ -37,7 +37,7 @@ namespace PatchFEM::multigrid
   {
     std::vector<Vector<double>> images;
     for (const Array<double> &v : vectors)
-      images.push_back(choose(A.backend(), [&](auto where) {
+      images.push_back(dispatch(A.backend(), [&](auto where) {
         return restricted(where, aggregates, Q.values(), A.block_rows(), n_modes, false, v);
       }));
     const auto product = [&](const Vector<double> &a, const Vector<double> &b) {
@@ -86,7 +86,7 @@ namespace PatchFEM::multigrid
   {
     for (auto v = vectors.begin(); v != vectors.end();)
     {
-      const bool coupled = choose(A.backend(), [&](auto where) { return couples(where, A, *v); });
+      const bool coupled = dispatch(A.backend(), [&](auto where) { return couples(where, A, *v); });
       if (maximum(A.partitioner(), coupled) != 0)
         ++v;
       else
@@ -102,6 +102,6 @@ namespace PatchFEM::multigrid
   void add_settled(const double s, const std::vector<Array<double>> &settled, SlicedEllpackMatrix<Number> &A)
   {
     for (const Array<double> &v : settled)
-      choose(A.backend(), [&](auto where) { add_node_product(where, s, v, A); });
+      dispatch(A.backend(), [&](auto where) { add_node_product(where, s, v, A); });
   }
 } // namespace PatchFEM::multigrid

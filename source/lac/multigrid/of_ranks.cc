@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "of_ranks.h"
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <type_traits>
 
@@ -30,7 +30,7 @@ namespace PatchFEM
   {
     const Backend &place     = aggregate_of_node.backend();
     int *const     of_ghosts = aggregate_of_node.data() + nodes.n_owned();
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       PatchFEM::of_ranks::renumber(where, place, nodes.n_ghosts(), numbers.n_own(), new_numbers.data(), of_ghosts,
                                    of_ghosts);
     });
@@ -45,7 +45,7 @@ namespace PatchFEM
     const int  n_own = numbers.n_own();
     Array<int> used(P.columns.backend(), numbers.n() - n_own);
     used.set_zero();
-    choose(used.backend(), [&](auto where) {
+    dispatch(used.backend(), [&](auto where) {
       PatchFEM::of_ranks::mark(where, n_blocks, P.columns, n_own, used);
       PatchFEM::of_ranks::mark(where, static_cast<std::int64_t>(C.columns.size()), C.columns, n_own, used);
     });
@@ -71,7 +71,7 @@ namespace PatchFEM
         memory::copy(place, result.data(), Q.backend(), Q.data(), Q.size() * sizeof(double));
     }
     else
-      dispatch(place, [&](auto where) {
+      launch(place, [&](auto where) {
         kernels::convert(where, static_cast<std::int64_t>(Q.size()), Q.data(), result.data());
       });
     nodes.start_and_finish(place, result.data(), n_values * sizeof(Number));
@@ -97,7 +97,7 @@ namespace PatchFEM
       fresh = nodes.exchange(place, destinations, nodes.sources(), nullptr, size * sizeof(double));
     }
     Array<double> received(place, nodes.n_ghosts() * size), result(place, n_numbers * size);
-    const auto    sent = choose(place, [&](auto where) {
+    const auto    sent = dispatch(place, [&](auto where) {
       return PatchFEM::of_ranks::of_aggregates(where, nodes.sent(place), aggregate_of_node, static_cast<int>(size),
                                                   own);
     });
@@ -108,7 +108,7 @@ namespace PatchFEM
     result.set_zero(); // of those that are no ghosts'
     if (!own.empty())
       memory::copy(place, result.data(), place, own.data(), own.memory_consumption());
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       PatchFEM::of_ranks::set_rows(where, aggregate_of_node.data() + nodes.n_owned(), numbers.n_own(),
                                    static_cast<int>(size), received, result);
     });

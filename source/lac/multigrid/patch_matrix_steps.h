@@ -7,7 +7,7 @@
 #include <patchfem/kernels/matrix_views.h>
 #include <patchfem/lac/multigrid/patch_smoother.h>
 
-/** @file The steps (see run.h) that bring a matrix into patches: see PatchMatrixView. */
+/** @file The steps (see launch.h) that bring a matrix into patches: see PatchMatrixView. */
 namespace PatchFEM::internal
 {
   /** Columns or, later, @p values of the row in each slot. Padding has value 0 and the column of its row. */
@@ -25,7 +25,7 @@ namespace PatchFEM::internal
     int *const                outer_columns = values ? nullptr : patches.outer_columns.data();
     const int                 slice_height  = patches.view.slice_height;
     const bool                half          = patches.view.storage != PatchStorage::both;
-    for_all(matrix.backend(), patches.nodes.size(), [=] PATCHFEM_DEVICE(const std::int64_t slot) {
+    launch(matrix.backend(), patches.nodes.size(), [=] PATCHFEM_DEVICE(const std::int64_t slot) {
       const std::int64_t slice = slot / slice_height, inner_begin = inner_offsets[slice],
                          outer_begin = outer_offsets[slice];
       const int  r = static_cast<int>(slot % slice_height), row = nodes[slot];
@@ -81,15 +81,15 @@ namespace PatchFEM::internal
                    PatchArrays<Number>               &patches)
   {
     fill_patches(here, matrix, true, patches);
-    for_all(patches.nodes.backend(), patches.nodes.size(),
-            [=, slice_height = patches.view.slice_height, nodes = patches.nodes.data(),
-             diagonal = patches.diagonal.data()] PATCHFEM_DEVICE(const std::int64_t slot) {
-              const std::int64_t slice  = slot / slice_height;
-              const int          packed = D.block_size * (D.block_size + 1) / 2, node = nodes[slot];
-              for (int e = 0; e < packed; ++e)
-                diagonal[(slice * packed + e) * slice_height + slot % slice_height] =
-                    node >= 0 ? D.values[e * D.stride + node] : Number(0);
-            });
+    launch(patches.nodes.backend(), patches.nodes.size(),
+           [=, slice_height = patches.view.slice_height, nodes = patches.nodes.data(),
+            diagonal = patches.diagonal.data()] PATCHFEM_DEVICE(const std::int64_t slot) {
+             const std::int64_t slice  = slot / slice_height;
+             const int          packed = D.block_size * (D.block_size + 1) / 2, node = nodes[slot];
+             for (int e = 0; e < packed; ++e)
+               diagonal[(slice * packed + e) * slice_height + slot % slice_height] =
+                   node >= 0 ? D.values[e * D.stride + node] : Number(0);
+           });
   }
 
   template <typename Number>
@@ -122,20 +122,20 @@ namespace PatchFEM::internal
     int *const offsets = patch_offsets.data(), *const by_patch = sorted.data();
     int *const patch = patches.patch_of_node.data();                            // [node]
     int *const inner = inner_of_node.data(), *const kept = kept_of_node.data(); // [node]
-    for_all(place, std::int64_t(n_patches) + 1,
-            [=, given = aggregates.patch_offsets().data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const std::int64_t end = i <= n_given ? given[i] : given[n_given] + (i - n_given) * size_of_others;
-              offsets[i]             = static_cast<int>(end < n_nodes ? end : n_nodes);
-            });
-    for_all(place, n_columns - n_nodes, // those of other ranks are in no patch here
-            [=] PATCHFEM_DEVICE(const std::int64_t ghost) { patch[n_nodes + ghost] = -1; });
-    for_all(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t p) {
+    launch(place, std::int64_t(n_patches) + 1,
+           [=, given = aggregates.patch_offsets().data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const std::int64_t end = i <= n_given ? given[i] : given[n_given] + (i - n_given) * size_of_others;
+             offsets[i]             = static_cast<int>(end < n_nodes ? end : n_nodes);
+           });
+    launch(place, n_columns - n_nodes, // those of other ranks are in no patch here
+           [=] PATCHFEM_DEVICE(const std::int64_t ghost) { patch[n_nodes + ghost] = -1; });
+    launch(place, n_patches, [=] PATCHFEM_DEVICE(const std::int64_t p) {
       for (int i = offsets[p]; i < offsets[p + 1]; ++i)
         patch[by_patch[i]] = static_cast<int>(p);
     });
     // How many blocks of a row lie in its patch, the diagonal included, and how many of them are kept; with half
     // storage the diagonal is one of these even if A does not have it.
-    for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int row         = static_cast<int>(i);
       int       n_neighbors = 0, n_kept = 0, n_diagonal = half ? 1 : 0;
       A.for_each_block(row, [&](std::int64_t, const int column) {
@@ -151,7 +151,7 @@ namespace PatchFEM::internal
     {
       const int            longest = maximum(inner_of_node), bits = bits_for(std::int64_t(longest) + 1);
       Array<std::uint64_t> keys(place, n_nodes);
-      for_all(place, n_nodes, [=, keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n_nodes, [=, keys = keys.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const int     node = by_patch[i];
         std::uint64_t key =
             (static_cast<std::uint64_t>(patch[node]) << bits) | static_cast<unsigned>(longest - kept[node]);
@@ -167,7 +167,7 @@ namespace PatchFEM::internal
     // Slices of patches and slots of nodes.
     Array<int>          counts(place, n_patches);
     Array<std::int64_t> scanned;
-    for_all(place, n_patches, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+    launch(place, n_patches, [=, counts = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
       counts[p] = n_slices(offsets[p + 1] - offsets[p], slice_height);
     });
     const std::int64_t       n_all_slices = scan(counts, scanned), n_slots = n_all_slices * slice_height;
@@ -180,11 +180,11 @@ namespace PatchFEM::internal
     patches.slot_of_node.reinit(place, n_nodes);
     int *const patch_slices = patches.patch_slices.data(), *const nodes = patches.nodes.data();
     int *const local = patches.slot_of_node.data(); // counted from the first of the patch
-    for_all(place, std::int64_t(n_patches) + 1, [=, scanned = scanned.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+    launch(place, std::int64_t(n_patches) + 1, [=, scanned = scanned.data()] PATCHFEM_DEVICE(const std::int64_t p) {
       patch_slices[p] = static_cast<int>(scanned[p]);
     });
-    for_all(place, n_slots, [=] PATCHFEM_DEVICE(const std::int64_t slot) { nodes[slot] = -1; });
-    for_all(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(place, n_slots, [=] PATCHFEM_DEVICE(const std::int64_t slot) { nodes[slot] = -1; });
+    launch(place, n_nodes, [=] PATCHFEM_DEVICE(const std::int64_t i) {
       const int node = by_patch[i], p = patch[node];
       local[node]                                                       = static_cast<int>(i) - offsets[p];
       nodes[std::int64_t(patch_slices[p]) * slice_height + local[node]] = node;
@@ -192,27 +192,27 @@ namespace PatchFEM::internal
 
     // What a slice takes of kept, mirrored and outer blocks: slice_height times its longest row.
     Array<int> inner_sizes(place, n_all_slices), mirror_sizes(place, n_all_slices), outer_sizes(place, n_all_slices);
-    for_all(place, n_all_slices,
-            [=, inner_sizes = inner_sizes.data(), mirror_sizes = mirror_sizes.data(),
-             outer_sizes = outer_sizes.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
-              int inner_width = 0, mirror_width = 0, outer_width = 0;
-              for (int r = 0; r < slice_height; ++r)
-              {
-                const int node = nodes[slice * slice_height + r];
-                if (node < 0)
-                  continue;
-                const int outer = A.row_lengths[node] - inner[node], mirrored = inner[node] - kept[node];
-                inner_width  = kept[node] > inner_width ? kept[node] : inner_width;
-                mirror_width = mirrored > mirror_width ? mirrored : mirror_width;
-                outer_width  = outer > outer_width ? outer : outer_width;
-              }
-              inner_sizes[slice]  = inner_width * slice_height;
-              mirror_sizes[slice] = mirror_width * slice_height;
-              outer_sizes[slice]  = outer_width * slice_height;
-            });
+    launch(place, n_all_slices,
+           [=, inner_sizes = inner_sizes.data(), mirror_sizes = mirror_sizes.data(),
+            outer_sizes = outer_sizes.data()] PATCHFEM_DEVICE(const std::int64_t slice) {
+             int inner_width = 0, mirror_width = 0, outer_width = 0;
+             for (int r = 0; r < slice_height; ++r)
+             {
+               const int node = nodes[slice * slice_height + r];
+               if (node < 0)
+                 continue;
+               const int outer = A.row_lengths[node] - inner[node], mirrored = inner[node] - kept[node];
+               inner_width  = kept[node] > inner_width ? kept[node] : inner_width;
+               mirror_width = mirrored > mirror_width ? mirrored : mirror_width;
+               outer_width  = outer > outer_width ? outer : outer_width;
+             }
+             inner_sizes[slice]  = inner_width * slice_height;
+             mirror_sizes[slice] = mirror_width * slice_height;
+             outer_sizes[slice]  = outer_width * slice_height;
+           });
     // What the largest patch takes of a sliced array.
     const auto largest = [&](const std::int64_t *starts) {
-      for_all(place, n_patches, [=, n_blocks = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
+      launch(place, n_patches, [=, n_blocks = counts.data()] PATCHFEM_DEVICE(const std::int64_t p) {
         n_blocks[p] = static_cast<int>(starts[patch_slices[p + 1]] - starts[patch_slices[p]]);
       });
       return maximum(counts);
@@ -251,32 +251,32 @@ namespace PatchFEM::internal
     // The mirrors of the row in a slot, in the order of its columns: see PatchMatrixView.
     const std::int64_t *const  inner_offsets = patches.inner_offsets.data();
     const std::uint16_t *const inner_columns = patches.inner_columns.data();
-    for_all(place, n_slots,
-            [=, mirror_offsets = patches.mirror_offsets.data(),
-             mirrors = patches.mirrors.data()] PATCHFEM_DEVICE(const std::int64_t slot) {
-              const int          h = slice_height, r = static_cast<int>(slot % h), row = nodes[slot];
-              const std::int64_t slice = slot / h, mirror_begin = mirror_offsets[slice] + r;
-              const int          width = static_cast<int>((mirror_offsets[slice + 1] - mirror_offsets[slice]) / h);
-              if (width == 0)
-                return;
-              // Padding of the last slice belongs to the patch of its first row.
-              const int          first_slice = patch_slices[patch[nodes[row >= 0 ? slot : slice * h]]];
-              const std::int64_t begin       = inner_offsets[first_slice];
-              int                n           = 0;
-              for (int k = 0; row >= 0 && k < A.row_lengths[row]; ++k)
-              {
-                const int column = A.column(row, k);
-                if (column == row || patch[column] != patch[row] || kernels::keeps_block(row, column))
-                  continue;
-                const std::int64_t keeper = first_slice + local[column] / h;
-                std::int64_t       at     = inner_offsets[keeper] + local[column] % h + h;
-                while (inner_columns[at] != local[row])
-                  at += h;
-                mirrors[mirror_begin + std::int64_t(n++) * h] = static_cast<std::uint16_t>(at - begin);
-              }
-              for (; n < width; ++n)
-                mirrors[mirror_begin + std::int64_t(n) * h] =
-                    static_cast<std::uint16_t>(inner_offsets[slice] - begin + r);
-            });
+    launch(place, n_slots,
+           [=, mirror_offsets = patches.mirror_offsets.data(),
+            mirrors = patches.mirrors.data()] PATCHFEM_DEVICE(const std::int64_t slot) {
+             const int          h = slice_height, r = static_cast<int>(slot % h), row = nodes[slot];
+             const std::int64_t slice = slot / h, mirror_begin = mirror_offsets[slice] + r;
+             const int          width = static_cast<int>((mirror_offsets[slice + 1] - mirror_offsets[slice]) / h);
+             if (width == 0)
+               return;
+             // Padding of the last slice belongs to the patch of its first row.
+             const int          first_slice = patch_slices[patch[nodes[row >= 0 ? slot : slice * h]]];
+             const std::int64_t begin       = inner_offsets[first_slice];
+             int                n           = 0;
+             for (int k = 0; row >= 0 && k < A.row_lengths[row]; ++k)
+             {
+               const int column = A.column(row, k);
+               if (column == row || patch[column] != patch[row] || kernels::keeps_block(row, column))
+                 continue;
+               const std::int64_t keeper = first_slice + local[column] / h;
+               std::int64_t       at     = inner_offsets[keeper] + local[column] % h + h;
+               while (inner_columns[at] != local[row])
+                 at += h;
+               mirrors[mirror_begin + std::int64_t(n++) * h] = static_cast<std::uint16_t>(at - begin);
+             }
+             for (; n < width; ++n)
+               mirrors[mirror_begin + std::int64_t(n) * h] =
+                   static_cast<std::uint16_t>(inner_offsets[slice] - begin + r);
+           });
   }
 } // namespace PatchFEM::internal

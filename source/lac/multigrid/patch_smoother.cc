@@ -32,7 +32,7 @@ namespace PatchFEM
     require(static_cast<int>(aggregates.patch_nodes().size()) == A.n_rows() / b && A.block_columns() == b &&
                 aggregates.patch_nodes().backend() == A.backend(),
             "The patches of a smoother do not fit its matrix.");
-    choose(A.backend(), [&](auto where) { internal::build_patches(where, A, aggregates, arrays); });
+    dispatch(A.backend(), [&](auto where) { internal::build_patches(where, A, aggregates, arrays); });
   }
 
   template <typename Number>
@@ -43,13 +43,13 @@ namespace PatchFEM
   {
     arrays.view.n_sweeps = n_sweeps;
     arrays.view.weights  = weights;
-    choose(A.backend(), [&](auto where) { internal::fill_values(where, A, *D_inverse.block_diagonal(), arrays); });
+    dispatch(A.backend(), [&](auto where) { internal::fill_values(where, A, *D_inverse.block_diagonal(), arrays); });
   }
 
   template <typename Number>
   void PatchMatrix<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    dispatch(arrays.nodes.backend(), [&](auto where) {
+    launch(arrays.nodes.backend(), [&](auto where) {
       kernels::patch_relaxation<Number>(where, view(), nullptr, src.data(), nullptr, dst.data(), nullptr);
     });
   }
@@ -81,13 +81,13 @@ namespace PatchFEM
         patches.reinit(A, *aggregates, storage);
         weights.reinit(place, std::size_t(n_sweeps) + n_steps);
       }
-      choose(place, [&](auto where) {
+      dispatch(place, [&](auto where) {
         multigrid::over_largest(where, lambda_of_diagonal.scalars(), 4. / 3., weights, n_sweeps);
       });
       patches.compute(A, D_inverse, n_sweeps, weights.data());
     });
     lambda.compute(A, patches, eigenvalue_steps);
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       multigrid::chebyshev_weights(where, lambda.scalars(), eigenvalue_ratio, n_steps, n_sweeps, weights);
     });
   }
@@ -97,8 +97,8 @@ namespace PatchFEM
   void PatchSmoother<Number>::outer_residual(const Vector<Number> &x, const Vector<Number> &b, Vector<Number> &r) const
   {
     x.update_ghosts();
-    dispatch(weights.backend(),
-             [&](auto where) { kernels::patch_outer_residual(where, patches.view(), x.data(), b.data(), r.data()); });
+    launch(weights.backend(),
+           [&](auto where) { kernels::patch_outer_residual(where, patches.view(), x.data(), b.data(), r.data()); });
   }
 
   /** Step @p step, see kernels::patch_relaxation(). */
@@ -106,7 +106,7 @@ namespace PatchFEM
   void PatchSmoother<Number>::relax(
       const int step, const Vector<Number> &b, const Number *r, Vector<Number> &x, Number *r_out) const
   {
-    dispatch(weights.backend(), [&](auto where) {
+    launch(weights.backend(), [&](auto where) {
       kernels::patch_relaxation(where, patches.view(), weights.data() + n_sweeps + step, b.data(), r, x.data(), r_out);
     });
   }

@@ -58,7 +58,7 @@ namespace PatchFEM
         blocked.copy_from(rounded->matrix); // for its pattern
     require(blocked.n_rows() == matrix.n_rows(),
             "A multigrid preconditioner is updated with a matrix of the size and the format that it was made of.");
-    dispatch(matrix.backend(), [&](auto where) {
+    launch(matrix.backend(), [&](auto where) {
       if (csr != nullptr)
         kernels::fill_values(where, csr->view(), blocked.view());
       else
@@ -269,12 +269,12 @@ namespace PatchFEM
     const Backend     &place  = src.backend();
     const std::int64_t n      = src.size();
     double *const      square = rounded->norm.data() + kernels::reduction::max_parts;
-    dispatch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), rounded->norm.data(), square); });
+    launch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), rounded->norm.data(), square); });
     if (src.partitioner() != nullptr)
       src.partitioner()->sum(place, square, 1);
-    choose(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, rounded->src); });
+    dispatch(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, rounded->src); });
     of_levels([&](const auto &made) { made.cycle(rounded->dst, rounded->src); });
-    choose(place, [&](auto where) { multigrid::convert_scaled(where, rounded->dst, square, true, dst); });
+    dispatch(place, [&](auto where) { multigrid::convert_scaled(where, rounded->dst, square, true, dst); });
   }
 
   template <typename Number>
@@ -322,7 +322,7 @@ namespace PatchFEM
       levels += FormatCase{slices, pattern, size}.storage_bytes();
     // Where aggregates are few, which have 7 to 40 nodes, the device sums their rows in parts, [part][coarse block], in
     // double; the next level has up to 27 blocks a row, and more than twice as many where aggregates are small.
-    dispatch(backend, [&](auto where) {
+    launch(backend, [&](auto where) {
       const int n = kernels::n_coarse_parts(where, static_cast<int>(n_nodes / 40. + 1.));
       if (n > 1)
         levels += std::min(n * (n_nodes / (few ? 27. : 7.) + 1.), 8192.) * (few ? 27. : 61.) * n_modes * n_modes * 8.;

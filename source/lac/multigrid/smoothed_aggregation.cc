@@ -42,7 +42,7 @@ namespace PatchFEM
                                         dropped_modes.data(),
                                         count.data(),
                                         drop_tolerance};
-    dispatch(place, [&](auto where) { kernels::team_for(where, n_aggregates, body); });
+    launch(place, [&](auto where) { kernels::team_for(where, n_aggregates, body); });
     dropped_count = count.read(0);
   }
 
@@ -132,7 +132,7 @@ namespace PatchFEM
     product_pattern = compress(place, n_nodes, n_coarse, product_rows(A));
     {
       const CompressedPattern transposed =
-          choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
+          dispatch(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
       R.reinit(place, transposed.view(), n_modes, n_components);
       R_width = transposed.width;
     }
@@ -168,7 +168,7 @@ namespace PatchFEM
     const Backend &place = A.backend();
     const auto     check = [&] {
       // By rows a coarse matrix is made of half of that matrix, and then is symmetric itself.
-      const int first_row = choose(place, [&](auto where) {
+      const int first_row = dispatch(place, [&](auto where) {
         return by_rows ? multigrid::some_unsymmetric_row(where, place, A.view(), n_in_stretches)
                            : multigrid::first_unsymmetric_row(where, pattern);
       });
@@ -250,7 +250,7 @@ namespace PatchFEM
       const Array<int> &sent = nodes.sent(place);
       of_ranks->is_sent.reinit(place, nodes.n_owned());
       of_ranks->is_sent.set_zero();
-      choose(place, [&](auto where) {
+      dispatch(place, [&](auto where) {
         PatchFEM::of_ranks::mark(where, static_cast<std::int64_t>(sent.size()), sent, 0, of_ranks->is_sent);
       });
     }
@@ -260,8 +260,9 @@ namespace PatchFEM
     renumber(new_numbers);
     PatchFEM::renumber(P_pattern, numbers.n_own(), new_numbers, numbers.n());
     {
-      CompressedPattern transposed = choose(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
-      transposed.n_rows            = numbers.n_own(); // those of others are behind
+      CompressedPattern transposed =
+          dispatch(place, [&](auto where) { return multigrid::transpose(where, P_pattern); });
+      transposed.n_rows = numbers.n_own(); // those of others are behind
       R.reinit(place, transposed.view(), n_modes, A.block_rows());
       R.set_partitioner(A.partitioner());
       R_width = transposed.width;
@@ -351,11 +352,11 @@ namespace PatchFEM
     }
     if (!complete)
       make_coarse(A, pattern);
-    for_all(place, pattern.n_rows,
-            [C = coarse.view(), offsets = pattern.offsets.data(), values = values.data()](const std::int64_t i) {
-              for (int p = 0; p < C.row_lengths[i]; ++p)
-                C.values[C.value_index(static_cast<int>(i), p, 0, 0)] = values[offsets[i] + p];
-            });
+    launch(place, pattern.n_rows,
+           [C = coarse.view(), offsets = pattern.offsets.data(), values = values.data()](const std::int64_t i) {
+             for (int p = 0; p < C.row_lengths[i]; ++p)
+               C.values[C.value_index(static_cast<int>(i), p, 0, 0)] = values[offsets[i] + p];
+           });
   }
 
   template <typename Number>
@@ -371,13 +372,13 @@ namespace PatchFEM
                 tentative.coarse_modes().size() ==
                     std::size_t(aggregates.n_aggregates()) * R.block_rows() * R.block_rows(),
             "A prolongator along short edges needs the modes of the next level.");
-    choose(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
+    dispatch(A.backend(), [&](auto where) { compute_on(where, A, aggregates, tentative, D_inverse, lambda); });
   }
 
   template <typename Number>
   void SmoothedAggregation<Number>::compute(const SlicedEllpackMatrix<Number> &A, const LinearEmbedding &embedding)
   {
-    choose(A.backend(), [&](auto where) { compute_on(where, A, embedding); });
+    dispatch(A.backend(), [&](auto where) { compute_on(where, A, embedding); });
   }
 
   template <typename Number>

@@ -16,7 +16,7 @@ namespace PatchFEM
     require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
     require(dst.backend() == values.backend() && src.backend() == values.backend(), "A preconditioner on ",
             values.backend().name(), " was applied to a vector on another back end.");
-    dispatch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
+    launch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
   }
 
   template <typename Number, typename Value>
@@ -37,7 +37,7 @@ namespace PatchFEM
       matrix.extract_block_diagonal(block_size, blocks);
       inverses.reinit(backend, std::size_t(n_blocks) * (block_size * (block_size + 1) / 2));
       Array<int> failure(backend, 1);
-      dispatch(backend, [&](auto where) {
+      launch(backend, [&](auto where) {
         kernels::invert_block_diagonal(where, n_blocks, block_size, blocks.data(), relaxation, inverses.data(),
                                        failure.data());
       });
@@ -59,7 +59,7 @@ namespace PatchFEM
           require_single_range(backend, n_blocks, inverses.data() + std::int64_t(a * (a + 1) / 2 + a) * n_blocks,
                                block_size, "The inverse of the diagonal");
       values.reinit(backend, inverses.size());
-      dispatch(backend, [&](auto where) {
+      launch(backend, [&](auto where) {
         kernels::convert(where, static_cast<std::int64_t>(inverses.size()), inverses.data(), values.data());
       });
     }

@@ -46,7 +46,7 @@ namespace PatchFEM
 
     const int     order = static_cast<int>(data.order);
     Array<double> made(place, 2 * std::size_t(order) + 4);
-    dispatch(place, [&](auto where) {
+    launch(place, [&](auto where) {
       kernels::polynomial_coefficients(where, lanczos.scalars(), static_cast<int>(data.lanczos_steps), ratio, data.kind,
                                        order, made.data());
     });
@@ -80,7 +80,7 @@ namespace PatchFEM
     const auto     &D        = *D_inverse.block_diagonal();
     Vector<Number> *now      = order % 2 == 0 ? &dst : &work;
     Vector<Number> *previous = order % 2 == 0 ? &work : &dst;
-    dispatch(src.backend(), [&](auto where) { // y_1 = c_1 D^-1 b
+    launch(src.backend(), [&](auto where) { // y_1 = c_1 D^-1 b
       kernels::smoother_step(where, D, coefficients.data(), src.data(), static_cast<Number *>(nullptr), now->data(),
                              true, true);
     });

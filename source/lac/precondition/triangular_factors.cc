@@ -65,13 +65,13 @@ namespace PatchFEM
     for (const bool later : {false, true})
     {
       CompressedPattern triangle;
-      const int         row =
-          choose(place, [&](auto where) { return triangular::find_triangle(where, A.view(), order, later, triangle); });
+      const int         row = dispatch(
+                  place, [&](auto where) { return triangular::find_triangle(where, A.view(), order, later, triangle); });
       if (row != kernels::no_failure)
         clear();
       require(row == kernels::no_failure, "The pattern of the matrix is not symmetric: row ", row * b,
               " has an entry whose transpose is missing.");
-      dispatch(place, [&](auto where) {
+      launch(place, [&](auto where) {
         kernels::sort_segments(where, triangle.columns.size(), n, triangle.offsets.data(), triangle.columns.data());
       });
       (later ? triangles.upper : triangles.lower).reinit(place, triangle.view(), b, b, {slice_height});
@@ -95,7 +95,7 @@ namespace PatchFEM
     rows.slice_offsets += first / rows.slice_height;
     Number *const                   y_phase = y.data() + std::int64_t(first) * rows.block_rows;
     const kernels::Residual<Number> target{y_phase, y_phase};
-    dispatch(R.backend(), [&](auto where) { kernels::product(where, rows, y.data(), target); });
+    launch(R.backend(), [&](auto where) { kernels::product(where, rows, y.data(), target); });
   }
 
   template <typename Number, typename Value>
@@ -105,13 +105,13 @@ namespace PatchFEM
     const PhaseOrder               &order = triangles.order;
     const BlockDiagonalView<Number> D     = triangles.D_inverse();
     const int                       b     = D.block_size;
-    choose(place, [&](auto where) { triangular::permute(where, order.row_of_position, b, src, y); });
+    dispatch(place, [&](auto where) { triangular::permute(where, order.row_of_position, b, src, y); });
     for (int phase = 1; phase < order.n_phases(); ++phase)
       solve_phase(triangles.lower, phase);
-    dispatch(place, [&](auto where) { kernels::vmult(where, D, y.data(), y.data()); });
+    launch(place, [&](auto where) { kernels::vmult(where, D, y.data(), y.data()); });
     for (int phase = order.n_phases() - 2; phase >= 0; --phase)
       solve_phase(triangles.upper, phase);
-    choose(place, [&](auto where) { triangular::permute(where, order.position, b, y, dst); });
+    dispatch(place, [&](auto where) { triangular::permute(where, order.position, b, y, dst); });
   }
 
   template <typename Number, typename Value>
@@ -119,7 +119,7 @@ namespace PatchFEM
   {
     const BlockDiagonalView<Number> D = triangles.D_inverse();
     if (n_sweeps == 1)
-      return dispatch(src.backend(), [&](auto where) { kernels::vmult(where, D, src.data(), dst.data()); });
+      return launch(src.backend(), [&](auto where) { kernels::vmult(where, D, src.data(), dst.data()); });
     // to = r - R from, n times and each time the other of two vectors; returns where the last one is.
     const auto walk = [&](const SlicedEllpackMatrix<Value> &R, const int n, const Number *r, Number *one,
                           Number *other) {
@@ -176,7 +176,7 @@ namespace PatchFEM
     D.initialize(A);
 
     const bool by_colours = additional_data.ordering == Ordering::multicolour;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       if (by_colours)
         triangular::find_colours(where, place, A.view(), this->triangles.order);
       else
@@ -185,7 +185,7 @@ namespace PatchFEM
     this->n_sweeps = 0;
     this->reinit_triangles(A, by_colours ? PhaseOrder::colour_alignment : 1);
 
-    choose(place, [&](auto where) { triangular::fill_ssor(where, A, *D.block_diagonal(), omega, this->triangles); });
+    dispatch(place, [&](auto where) { triangular::fill_ssor(where, A, *D.block_diagonal(), omega, this->triangles); });
   }
 
   template <typename Number, typename Value>
@@ -204,12 +204,12 @@ namespace PatchFEM
     const SlicedEllpackMatrix<Number> &A = in_blocks(matrix, 1, copy);
 
     PhaseOrder natural, levels;
-    choose(place, [&](auto where) {
+    dispatch(place, [&](auto where) {
       triangular::find_natural(where, place, A.n_rows(), natural);
       triangular::find_levels(where, place, A.view(), levels);
     });
     triangular::IncompleteCholesky factors;
-    int row = choose(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
+    int row = dispatch(place, [&](auto where) { return triangular::load(where, A, natural, factors); });
     if (row != kernels::no_failure)
       throw NotPositiveDefinite("The matrix's diagonal entry in row ", row, " is not positive and finite.");
 
@@ -217,7 +217,7 @@ namespace PatchFEM
     breakdowns = 0;
     while (true)
     {
-      row = choose(place, [&](auto where) { return triangular::factorise(where, levels, used_shift, factors); });
+      row = dispatch(place, [&](auto where) { return triangular::factorise(where, levels, used_shift, factors); });
       if (row == kernels::no_failure)
         break;
       ++breakdowns;
@@ -232,7 +232,7 @@ namespace PatchFEM
     this->n_sweeps        = static_cast<int>(additional_data.n_sweeps);
     this->triangles.order = this->n_sweeps > 0 ? std::move(natural) : std::move(levels);
     this->reinit_triangles(A, this->n_sweeps > 0 ? 32 : 1);
-    choose(place, [&](auto where) { triangular::fill_factors(where, factors, this->triangles); });
+    dispatch(place, [&](auto where) { triangular::fill_factors(where, factors, this->triangles); });
   }
 
   template class TriangularFactors<float>;

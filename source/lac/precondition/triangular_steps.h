@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-/** @file The steps (see run.h) of triangular_tools.h. */
+/** @file The steps (see launch.h) of triangular_tools.h. */
 namespace PatchFEM::triangular
 {
   namespace
@@ -73,14 +73,14 @@ namespace PatchFEM::triangular
         kernels::set(where, order.row_of_position.size(), -1, order.row_of_position.data());
       });
       const Array<int> firsts(place, order.first);
-      for_all(place, n_rows,
-              [phase = order.phase.data(), begin = begins.data(), rows = rows.data(), first = firsts.data(),
-               position        = order.position.data(),
-               row_of_position = order.row_of_position.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                const int row = rows[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
-                position[row]       = at;
-                row_of_position[at] = row;
-              });
+      launch(place, n_rows,
+             [phase = order.phase.data(), begin = begins.data(), rows = rows.data(), first = firsts.data(),
+              position        = order.position.data(),
+              row_of_position = order.row_of_position.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+               const int row = rows[i], p = phase[row], at = first[p] + static_cast<int>(i) - begin[p];
+               position[row]       = at;
+               row_of_position[at] = row;
+             });
       place.synchronize();
     }
   } // namespace
@@ -91,8 +91,8 @@ namespace PatchFEM::triangular
     for (Array<int> *numbers : {&order.phase, &order.position, &order.row_of_position})
     {
       numbers->reinit(place, n_rows);
-      for_all(place, n_rows,
-              [to = numbers->data()] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = static_cast<int>(i); });
+      launch(place, n_rows,
+             [to = numbers->data()] PATCHFEM_DEVICE(const std::int64_t i) { to[i] = static_cast<int>(i); });
     }
     order.first = {0, n_rows}; // phases are not walked through one by one
   }
@@ -112,26 +112,26 @@ namespace PatchFEM::triangular
     {
       colours.swap(order.phase);
       n_left.set_zero();
-      for_all(place, A.n_rows,
-              [=, before = colours.data(), after = order.phase.data(),
-               n_left = n_left.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                const int i = static_cast<int>(row);
-                int       c = before[i];
-                if (c < 0)
-                {
-                  bool ready = true;
-                  for (int k = 0; k < A.row_lengths[i] && ready; ++k)
-                  {
-                    const int j = A.column(i, k);
-                    ready       = j == i || before[j] >= 0 || comes_first(i, j);
-                  }
-                  if (ready)
-                    c = smallest_free(A, before, i);
-                  else
-                    kernels::atomic_increment(n_left);
-                }
-                after[i] = c;
-              });
+      launch(place, A.n_rows,
+             [=, before = colours.data(), after = order.phase.data(),
+              n_left = n_left.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+               const int i = static_cast<int>(row);
+               int       c = before[i];
+               if (c < 0)
+               {
+                 bool ready = true;
+                 for (int k = 0; k < A.row_lengths[i] && ready; ++k)
+                 {
+                   const int j = A.column(i, k);
+                   ready       = j == i || before[j] >= 0 || comes_first(i, j);
+                 }
+                 if (ready)
+                   c = smallest_free(A, before, i);
+                 else
+                   kernels::atomic_increment(n_left);
+               }
+               after[i] = c;
+             });
     } while (n_left.read(0) > 0);
     sort(order, PhaseOrder::colour_alignment);
   }
@@ -150,20 +150,20 @@ namespace PatchFEM::triangular
     {
       changed.set_zero();
       for (int repeat = 0; repeat < 4; ++repeat)
-        for_all(place, A.n_rows,
-                [=, level = order.phase.data(), changed = changed.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                  const int i = static_cast<int>(row);
-                  int       l = 0;
-                  A.for_each_block(i, [&](std::int64_t, const int j) {
-                    const int below = j < i ? kernels::atomic_load(level + j) + 1 : 0;
-                    l               = below > l ? below : l;
-                  });
-                  if (l != level[i])
-                  {
-                    kernels::atomic_store(level + i, l);
-                    kernels::atomic_store(changed, 1);
-                  }
-                });
+        launch(place, A.n_rows,
+               [=, level = order.phase.data(), changed = changed.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+                 const int i = static_cast<int>(row);
+                 int       l = 0;
+                 A.for_each_block(i, [&](std::int64_t, const int j) {
+                   const int below = j < i ? kernels::atomic_load(level + j) + 1 : 0;
+                   l               = below > l ? below : l;
+                 });
+                 if (l != level[i])
+                 {
+                   kernels::atomic_store(level + i, l);
+                   kernels::atomic_store(changed, 1);
+                 }
+               });
     } while (changed.read(0) != 0);
     sort(order, 1);
   }
@@ -179,40 +179,40 @@ namespace PatchFEM::triangular
     triangle.offsets.reinit(place, std::size_t(n) + 1);
     counts.set_zero();
     const int *const phase = order.phase.data(), *const position = order.position.data();
-    for_all(place, A.n_rows,
-            [=, counts = counts.data(), conflict = conflict.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int i = static_cast<int>(row), p = phase[i];
-              int       count = 0;
-              A.for_each_block(i, [&](std::int64_t, const int j) {
-                if (A.find_block(j, i) < 0)
-                  kernels::atomic_min(conflict, i);
-                count += later ? phase[j] > p : phase[j] < p;
-              });
-              counts[position[i]] = count;
-            });
+    launch(place, A.n_rows,
+           [=, counts = counts.data(), conflict = conflict.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int i = static_cast<int>(row), p = phase[i];
+             int       count = 0;
+             A.for_each_block(i, [&](std::int64_t, const int j) {
+               if (A.find_block(j, i) < 0)
+                 kernels::atomic_min(conflict, i);
+               count += later ? phase[j] > p : phase[j] < p;
+             });
+             counts[position[i]] = count;
+           });
     launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), triangle.offsets.data()); });
     triangle.columns.reinit(place, triangle.offsets.read(n));
-    for_all(place, A.n_rows,
-            [=, offsets = triangle.offsets.data(),
-             columns = triangle.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int i = static_cast<int>(row), p = phase[i];
-              int      *out = columns + offsets[position[i]];
-              A.for_each_block(i, [&](std::int64_t, const int j) {
-                if (later ? phase[j] > p : phase[j] < p)
-                  *out++ = position[j];
-              });
-            });
+    launch(place, A.n_rows,
+           [=, offsets = triangle.offsets.data(),
+            columns = triangle.columns.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int i = static_cast<int>(row), p = phase[i];
+             int      *out = columns + offsets[position[i]];
+             A.for_each_block(i, [&](std::int64_t, const int j) {
+               if (later ? phase[j] > p : phase[j] < p)
+                 *out++ = position[j];
+             });
+           });
     return conflict.read(0);
   }
 
   template <typename Number, typename Where>
   void permute(Where, const Array<int> &sources, const int block_size, const Vector<Number> &from, Vector<Number> &to)
   {
-    for_all(from.backend(), static_cast<std::int64_t>(sources.size()) * block_size,
-            [=, sources = sources.data(), from = from.data(), to = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              const int source = sources[i / block_size];
-              to[i]            = source < 0 ? Number(0) : from[std::int64_t(source) * block_size + i % block_size];
-            });
+    launch(from.backend(), static_cast<std::int64_t>(sources.size()) * block_size,
+           [=, sources = sources.data(), from = from.data(), to = to.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             const int source = sources[i / block_size];
+             to[i]            = source < 0 ? Number(0) : from[std::int64_t(source) * block_size + i % block_size];
+           });
   }
 
   template <typename Number, typename Value, typename Where>
@@ -227,41 +227,41 @@ namespace PatchFEM::triangular
     const SlicedEllpackView<Number> A     = matrix.view();
     const SlicedEllpackView<Value>  L = lower.view(), U = upper.view();
     // R' = omega L D^-1 below and its transpose omega D^-1 U above, block by block.
-    for_all(place, A.n_rows,
-            [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int i = static_cast<int>(row), b = A.block_rows;
-              for (int k = 0; k < A.row_lengths[i]; ++k)
-              {
-                const int j = A.column(i, k);
-                if (j == i)
-                  continue;
-                const bool                      below = phase[j] < phase[i];
-                const SlicedEllpackView<Value> &T     = below ? L : U;
-                const int                       at    = T.find_block(position[i], position[j]);
-                for (int a = 0; a < b; ++a)
-                  for (int c = 0; c < b; ++c)
-                  {
-                    double sum = 0.;
-                    for (int d = 0; d < b; ++d)
-                      sum += below ? static_cast<double>(A.values[A.value_index(i, k, a, d)]) *
-                                         block_entry(D_inverse, j, d, c)
-                                   : block_entry(D_inverse, i, a, d) *
-                                         static_cast<double>(A.values[A.value_index(i, k, d, c)]);
-                    T.values[T.value_index(position[i], at, a, c)] = static_cast<Value>(omega * sum);
-                  }
-              }
-            });
+    launch(place, A.n_rows,
+           [=, phase = order.phase.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int i = static_cast<int>(row), b = A.block_rows;
+             for (int k = 0; k < A.row_lengths[i]; ++k)
+             {
+               const int j = A.column(i, k);
+               if (j == i)
+                 continue;
+               const bool                      below = phase[j] < phase[i];
+               const SlicedEllpackView<Value> &T     = below ? L : U;
+               const int                       at    = T.find_block(position[i], position[j]);
+               for (int a = 0; a < b; ++a)
+                 for (int c = 0; c < b; ++c)
+                 {
+                   double sum = 0.;
+                   for (int d = 0; d < b; ++d)
+                     sum += below ? static_cast<double>(A.values[A.value_index(i, k, a, d)]) *
+                                        block_entry(D_inverse, j, d, c)
+                                  : block_entry(D_inverse, i, a, d) *
+                                        static_cast<double>(A.values[A.value_index(i, k, d, c)]);
+                   T.values[T.value_index(position[i], at, a, c)] = static_cast<Value>(omega * sum);
+                 }
+             }
+           });
     const int    n = order.n_positions(), n_entries = A.block_rows * (A.block_rows + 1) / 2;
     const double factor = omega * (2. - omega);
     D_values.reinit(place, std::size_t(n) * n_entries);
-    for_all(place, n,
-            [=, rows = order.row_of_position.data(), values = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              for (int e = 0; e < n_entries; ++e)
-                values[std::int64_t(e) * n + i] =
-                    rows[i] < 0 ? Number(0)
-                                : static_cast<Number>(
-                                      factor * static_cast<double>(D_inverse.values[e * D_inverse.stride + rows[i]]));
-            });
+    launch(place, n,
+           [=, rows = order.row_of_position.data(), values = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             for (int e = 0; e < n_entries; ++e)
+               values[std::int64_t(e) * n + i] =
+                   rows[i] < 0 ? Number(0)
+                               : static_cast<Number>(
+                                     factor * static_cast<double>(D_inverse.values[e * D_inverse.stride + rows[i]]));
+           });
   }
 
   template <typename Number, typename Where>
@@ -275,22 +275,22 @@ namespace PatchFEM::triangular
     for (Array<double> *values : {&factors.diagonal, &factors.pivots})
       values->reinit(place, A.n_rows);
     Array<int> failure(place, std::vector<int>{kernels::no_failure});
-    for_all(place, A.n_rows,
-            [=, offsets = factors.pattern.offsets.data(), values = factors.A.data(), diagonal = factors.diagonal.data(),
-             failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int    i = static_cast<int>(row);
-              std::int64_t e = offsets[i];
-              double       d = 0.;
-              A.for_each_entry(i, [&](const int j, const double value) {
-                if (j < i)
-                  values[e++] = value;
-                else if (j == i)
-                  d = value;
-              });
-              diagonal[i] = d;
-              if (!(d > 0.) || !(d < HUGE_VAL))
-                kernels::atomic_min(failure, i);
-            });
+    launch(place, A.n_rows,
+           [=, offsets = factors.pattern.offsets.data(), values = factors.A.data(), diagonal = factors.diagonal.data(),
+            failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int    i = static_cast<int>(row);
+             std::int64_t e = offsets[i];
+             double       d = 0.;
+             A.for_each_entry(i, [&](const int j, const double value) {
+               if (j < i)
+                 values[e++] = value;
+               else if (j == i)
+                 d = value;
+             });
+             diagonal[i] = d;
+             if (!(d > 0.) || !(d < HUGE_VAL))
+               kernels::atomic_min(failure, i);
+           });
     return failure.read(0);
   }
 
@@ -304,36 +304,36 @@ namespace PatchFEM::triangular
     const double *const diagonal = factors.diagonal.data();
     double *const       values   = factors.R.data();
     for (int level = 0; level < levels.n_phases(); ++level)
-      for_all(place, levels.first[level + 1] - levels.first[level],
-              [=, rows = levels.row_of_position.data() + levels.first[level], pivots = factors.pivots.data(),
-               failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t index) {
-                const int          i     = rows[index];
-                const std::int64_t begin = lower.row_offsets[i], end = lower.row_offsets[i + 1];
-                double             d = (1. + shift) * diagonal[i];
-                for (std::int64_t e = begin; e < end; ++e)
-                {
-                  const int          j     = lower.columns[e];
-                  const std::int64_t end_j = lower.row_offsets[j + 1];
-                  double             sum   = values[e];
-                  for (std::int64_t p = begin, q = lower.row_offsets[j]; p < e && q < end_j;)
-                  {
-                    const int k = lower.columns[p], l = lower.columns[q];
-                    if (k == l)
-                      sum -= values[p] * pivots[k] * values[q];
-                    p += k <= l;
-                    q += l <= k;
-                  }
-                  const double r = sum / pivots[j];
-                  values[e]      = r;
-                  d -= r * r * pivots[j];
-                }
-                if (!(d > 1e-8 * diagonal[i]) || !(d < HUGE_VAL))
-                {
-                  kernels::atomic_min(failure, i);
-                  d = diagonal[i];
-                }
-                pivots[i] = d;
-              });
+      launch(place, levels.first[level + 1] - levels.first[level],
+             [=, rows = levels.row_of_position.data() + levels.first[level], pivots = factors.pivots.data(),
+              failure = failure.data()] PATCHFEM_DEVICE(const std::int64_t index) {
+               const int          i     = rows[index];
+               const std::int64_t begin = lower.row_offsets[i], end = lower.row_offsets[i + 1];
+               double             d = (1. + shift) * diagonal[i];
+               for (std::int64_t e = begin; e < end; ++e)
+               {
+                 const int          j     = lower.columns[e];
+                 const std::int64_t end_j = lower.row_offsets[j + 1];
+                 double             sum   = values[e];
+                 for (std::int64_t p = begin, q = lower.row_offsets[j]; p < e && q < end_j;)
+                 {
+                   const int k = lower.columns[p], l = lower.columns[q];
+                   if (k == l)
+                     sum -= values[p] * pivots[k] * values[q];
+                   p += k <= l;
+                   q += l <= k;
+                 }
+                 const double r = sum / pivots[j];
+                 values[e]      = r;
+                 d -= r * r * pivots[j];
+               }
+               if (!(d > 1e-8 * diagonal[i]) || !(d < HUGE_VAL))
+               {
+                 kernels::atomic_min(failure, i);
+                 d = diagonal[i];
+               }
+               pivots[i] = d;
+             });
     return failure.read(0);
   }
 
@@ -344,23 +344,23 @@ namespace PatchFEM::triangular
     const Backend                 &place   = order.phase.backend();
     const SparsityView             pattern = factors.pattern.view();
     const SlicedEllpackView<Value> L = lower.view(), U = upper.view();
-    for_all(place, pattern.n_rows,
-            [=, R = factors.R.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-              const int i = position[row];
-              for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
-              {
-                const int   j                                  = position[pattern.columns[e]];
-                const Value value                              = static_cast<Value>(R[e]);
-                L.values[L.block_index(i, L.find_block(i, j))] = value;
-                U.values[U.block_index(j, U.find_block(j, i))] = value;
-              }
-            });
+    launch(place, pattern.n_rows,
+           [=, R = factors.R.data(), position = order.position.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+             const int i = position[row];
+             for (std::int64_t e = pattern.row_offsets[row]; e < pattern.row_offsets[row + 1]; ++e)
+             {
+               const int   j                                  = position[pattern.columns[e]];
+               const Value value                              = static_cast<Value>(R[e]);
+               L.values[L.block_index(i, L.find_block(i, j))] = value;
+               U.values[U.block_index(j, U.find_block(j, i))] = value;
+             }
+           });
     D_values.reinit(place, order.n_positions());
-    for_all(place, order.n_positions(),
-            [=, pivots = factors.pivots.data(), rows = order.row_of_position.data(),
-             inverse = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              inverse[i] = rows[i] < 0 ? Number(0) : static_cast<Number>(1. / pivots[rows[i]]);
-            });
+    launch(place, order.n_positions(),
+           [=, pivots = factors.pivots.data(), rows = order.row_of_position.data(),
+            inverse = D_values.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             inverse[i] = rows[i] < 0 ? Number(0) : static_cast<Number>(1. / pivots[rows[i]]);
+           });
     place.synchronize();
   }
 

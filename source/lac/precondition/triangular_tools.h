@@ -5,7 +5,7 @@
 
 #include <patchfem/lac/precondition/triangular_factors.h>
 
-/** @file Parts of preconditioners of triangular factors, for both back ends (see run.h) in triangular_steps.h. */
+/** @file Parts of preconditioners of triangular factors, for both back ends (see launch.h) in triangular_steps.h. */
 namespace PatchFEM::triangular
 {
   /** Every row a phase of its own, at its own position. */

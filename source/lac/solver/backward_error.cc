@@ -9,8 +9,8 @@ namespace PatchFEM
     double result;
     x.update_ghosts();
     const auto find = [&](const Operator<Number> &A) {
-      return choose(A.backend(),
-                    [&](auto where) { return solver::componentwise_backward_error(where, A, x, b, result); });
+      return dispatch(A.backend(),
+                      [&](auto where) { return solver::componentwise_backward_error(where, A, x, b, result); });
     };
     if (!find(A))
     {
@@ -27,7 +27,7 @@ namespace PatchFEM
   {
     x.update_ghosts();
     if constexpr (std::is_same<Number, double>::value)
-      require(choose(A.backend(), [&](auto where) { return solver::compensated_residual(where, A, x, b, r); }),
+      require(dispatch(A.backend(), [&](auto where) { return solver::compensated_residual(where, A, x, b, r); }),
               "A residual in twice the precision needs a matrix in sliced ELLPACK or CSR.");
     else
       A.residual(r, x, b);

@@ -195,7 +195,7 @@ namespace PatchFEM
       const BlockDiagonalView<Number> *diagonal = preconditioner.block_diagonal();
       const auto                       residual = [&](const auto &D, Number *const preconditioned) {
         const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), preconditioned};
-        dispatch(backend, [&](auto where) { kernels::cg_residual(where, mode, D, vectors, cg); });
+        launch(backend, [&](auto where) { kernels::cg_residual(where, mode, D, vectors, cg); });
       };
       if (diagonal != nullptr)
         residual(*diagonal, z.data());
@@ -206,14 +206,14 @@ namespace PatchFEM
         residual(BlockDiagonalView<Number>(), nullptr);
         preconditioner.vmult(z, r);
         const kernels::CGVectors<Number> vectors{n, q.data(), r.data(), z.data()};
-        dispatch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
+        launch(backend, [&](auto where) { kernels::cg_preconditioned(where, mode, vectors, cg); });
       }
       using kernels::CGSums;
       add_up(A.partitioner(), backend, mode == CGResidual::start ? CGSums::first_residual : CGSums::residual, cg);
       if (solution != nullptr)
         solution->join();
       const Number *const direction = diagonal != nullptr && diagonal->block_size == 0 ? r.data() : z.data();
-      dispatch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
+      launch(backend, [&](auto where) { kernels::cg_direction(where, n, direction, x, p.data(), cg); });
     }
 
     void start(const bool compensated)
@@ -261,7 +261,7 @@ namespace PatchFEM
     double largest_eigenvalue()
     {
       constexpr int n_steps = 10;
-      dispatch(backend, [&](auto where) { kernels::set_scattered(where, q.size(), q.data(), q.first_index()); });
+      launch(backend, [&](auto where) { kernels::set_scattered(where, q.size(), q.data(), q.first_index()); });
       double norm = q.l2_norm();
       for (int step = 0; step < n_steps && norm > 0. && norm - norm == 0.; ++step)
       {
@@ -317,7 +317,7 @@ namespace PatchFEM
       if (!(row_tolerance() > 0.))
         return true;
       const auto norm = [&](const Vector<Number> &rows) {
-        choose(backend, [&](auto where) { solver::divide(where, rows, *diagonal, q); });
+        dispatch(backend, [&](auto where) { solver::divide(where, rows, *diagonal, q); });
         return q.l2_norm();
       };
       if (!diagonal)
@@ -348,14 +348,14 @@ namespace PatchFEM
       };
       if (recompute_residual)
       {
-        dispatch(backend, move_x);
+        launch(backend, move_x);
         A.residual(q, x, b);
         residual_and_direction(CGResidual::replace, nullptr);
       }
       else if (solver.side != nullptr)
       {
         SideStream::Branch solution(*solver.side);
-        solution.run(move_x);
+        solution.launch(move_x);
         residual_and_direction(CGResidual::update, nullptr, &solution);
       }
       else
@@ -368,7 +368,7 @@ namespace PatchFEM
         iterate(false);
     }
 
-    void launch(unsigned int n)
+    void iterate_recorded(unsigned int n)
     {
       if (!A.can_be_recorded() || !preconditioner.can_be_recorded())
         return several(n);
@@ -519,7 +519,7 @@ namespace PatchFEM
       {
         if (every > 0)
           last = std::min(last, (first / every + 1) * every - 1);
-        launch(last - first);
+        iterate_recorded(last - first);
       }
       look();
 

@@ -14,7 +14,7 @@ namespace PatchFEM
             n_steps, ".");
     memory.reinit(A.backend(), 1);
     memory.set_zero();
-    choose(A.backend(), [&](auto where) { solver::lanczos(where, A, D_inverse, n_steps, jumps, memory.data()); });
+    dispatch(A.backend(), [&](auto where) { solver::lanczos(where, A, D_inverse, n_steps, jumps, memory.data()); });
   }
 
   template class LargestEigenvalue<float>;

@@ -95,7 +95,7 @@ namespace PatchFEM
   void NullSpace<Number>::project(Vector<Number> &x) const
   {
     for (const Vector<Number> &v : basis)
-      choose(v.backend(), [&](auto where) { solver::remove_component(where, v, sums, x); });
+      dispatch(v.backend(), [&](auto where) { solver::remove_component(where, v, sums, x); });
   }
 
   template <typename Number>

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <limits>
 
-/** @file The steps (see run.h) of solver_tools.h. */
+/** @file The steps (see launch.h) of solver_tools.h. */
 namespace PatchFEM::solver
 {
   namespace
@@ -34,7 +34,7 @@ namespace PatchFEM::solver
     template <typename View, typename Number>
     void find_errors(const View &A, const Vector<Number> &x, const Vector<Number> &b, std::uint64_t *largest)
     {
-      for_all(b.backend(), b.size(), [=, x = x.data(), b = b.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+      launch(b.backend(), b.size(), [=, x = x.data(), b = b.data()] PATCHFEM_DEVICE(const std::int64_t row) {
         double residual = static_cast<double>(b[row]), size = residual < 0. ? -residual : residual;
         A.for_each_entry(row, [&](const int column, const Number value) {
           const double term = static_cast<double>(value) * static_cast<double>(x[column]);
@@ -54,16 +54,16 @@ namespace PatchFEM::solver
     template <typename View>
     void find_residual(const View &A, const Vector<double> &x, const Vector<double> &b, Vector<double> &r)
     {
-      for_all(b.backend(), b.size(),
-              [=, x = x.data(), b = b.data(), r = r.data()] PATCHFEM_DEVICE(const std::int64_t row) {
-                double sum = b[row], rest = 0.;
-                A.for_each_entry(row, [&](const int column, const double value) {
-                  const double product = fma(-value, x[column], 0.), product_rest = fma(-value, x[column], -product);
-                  const double before = sum, added = (sum = before + product) - before;
-                  rest += ((before - (sum - added)) + (product - added)) + product_rest;
-                });
-                r[row] = sum + rest;
-              });
+      launch(b.backend(), b.size(),
+             [=, x = x.data(), b = b.data(), r = r.data()] PATCHFEM_DEVICE(const std::int64_t row) {
+               double sum = b[row], rest = 0.;
+               A.for_each_entry(row, [&](const int column, const double value) {
+                 const double product = fma(-value, x[column], 0.), product_rest = fma(-value, x[column], -product);
+                 const double before = sum, added = (sum = before + product) - before;
+                 rest += ((before - (sum - added)) + (product - added)) + product_rest;
+               });
+               r[row] = sum + rest;
+             });
     }
   } // namespace
 
@@ -89,10 +89,10 @@ namespace PatchFEM::solver
   template <typename Number, typename Where>
   void divide(Where, const Vector<Number> &v, const Vector<Number> &d, Vector<Number> &result)
   {
-    for_all(v.backend(), v.size(),
-            [v = v.data(), d = d.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-              result[i] = d[i] != Number(0) ? v[i] / d[i] : Number(0);
-            });
+    launch(v.backend(), v.size(),
+           [v = v.data(), d = d.data(), result = result.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+             result[i] = d[i] != Number(0) ? v[i] / d[i] : Number(0);
+           });
   }
 
   template <typename Number, typename Where>
@@ -100,7 +100,7 @@ namespace PatchFEM::solver
   {
     double *const product = sums.data() + kernels::reduction::max_parts;
     dot(v, x, sums.data(), product);
-    for_all(x.backend(), x.size(), [=, v = v.data(), x = x.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+    launch(x.backend(), x.size(), [=, v = v.data(), x = x.data()] PATCHFEM_DEVICE(const std::int64_t i) {
       x[i] = static_cast<Number>(static_cast<double>(x[i]) - product[0] * static_cast<double>(v[i]));
     });
   }
@@ -126,10 +126,10 @@ namespace PatchFEM::solver
     const auto to_unit_length = [&](const int step) {
       D_inverse.vmult(z, r);
       dot(r, z, partials.data(), product);
-      for_all(place, 1, [=] PATCHFEM_DEVICE(std::int64_t) {
+      launch(place, 1, [=] PATCHFEM_DEVICE(std::int64_t) {
         scalars->beta[step] = scalars->product > 0. ? std::sqrt(scalars->product) : 0.;
       });
-      for_all(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+      launch(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
         const double beta = scalars->beta[step], factor = beta > 0. ? 1. / beta : 0.;
         r[i] = static_cast<Number>(factor * r[i]);
         z[i] = static_cast<Number>(factor * z[i]);
@@ -146,7 +146,7 @@ namespace PatchFEM::solver
       {
         constexpr double most = std::numeric_limits<Number>::max();
         D_inverse.vmult(z, r);
-        for_all(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+        launch(place, n, [=, r = r.data(), z = z.data()] PATCHFEM_DEVICE(const std::int64_t i) {
           const double s = static_cast<double>(r[i]), D = s / static_cast<double>(z[i]);
           const double root = std::sqrt(D > 0. ? D : -D);
           if (root > 0. && root <= most)
@@ -157,19 +157,19 @@ namespace PatchFEM::solver
         A.vmult(q, z);
         dot(z, q, partials.data(), product);
         // q = A z becomes q - alpha r - beta r_previous, with alpha = z . q.
-        for_all(place, std::max<std::int64_t>(n, 1), // a rank without rows has alpha, too
-                [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
-                 q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
-                  const double alpha = scalars->product;
-                  if (i == 0)
-                    scalars->alpha[step] = alpha;
-                  if (i >= n)
-                    return;
-                  double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
-                  if (before != nullptr)
-                    value -= scalars->beta[step] * static_cast<double>(before[i]);
-                  q[i] = static_cast<Number>(value);
-                });
+        launch(place, std::max<std::int64_t>(n, 1), // a rank without rows has alpha, too
+               [=, r = r.data(), before = step > 0 ? r_previous.data() : nullptr,
+                q = q.data()] PATCHFEM_DEVICE(const std::int64_t i) {
+                 const double alpha = scalars->product;
+                 if (i == 0)
+                   scalars->alpha[step] = alpha;
+                 if (i >= n)
+                   return;
+                 double value = static_cast<double>(q[i]) - alpha * static_cast<double>(r[i]);
+                 if (before != nullptr)
+                   value -= scalars->beta[step] * static_cast<double>(before[i]);
+                 q[i] = static_cast<Number>(value);
+               });
         r_previous.swap(r);
         r.swap(q);
         to_unit_length(step + 1);
@@ -181,7 +181,7 @@ namespace PatchFEM::solver
       to_unit_length(0);
       advance(0); // with what exchanges and products make when they are first used
       r.partitioner() != nullptr ? r.partitioner()->communicator().look_once(others) : others();
-      for_all(place, 1, [=, found = found.data()] PATCHFEM_DEVICE(std::int64_t) {
+      launch(place, 1, [=, found = found.data()] PATCHFEM_DEVICE(std::int64_t) {
         scalars->find_largest(n_steps);
         if (balanced != 0)
           *found = scalars->largest;

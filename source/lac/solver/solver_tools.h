@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "kernels/run.h"
+#include "kernels/launch.h"
 
 #include <patchfem/lac/matrix/csr_matrix.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
@@ -9,7 +9,7 @@
 #include <patchfem/lac/solver/largest_eigenvalue.h>
 #include <patchfem/lac/solver/null_space.h>
 
-/** @file Loops of solvers, which solver_steps.h has for both back ends (see run.h). */
+/** @file Loops of solvers, which solver_steps.h has for both back ends (see launch.h). */
 namespace PatchFEM::solver
 {
   /** visit(view) of a matrix whose rows can be read where it is; false of another. */

@@ -40,7 +40,7 @@ namespace PatchFEM
     {
       SlicedEllpackView<std::int8_t> A = view();
       A.rows                           = rows;
-      dispatch(backend(), [&](auto where) { kernels::product(where, A, x, target); });
+      launch(backend(), [&](auto where) { kernels::product(where, A, x, target); });
     }
     SlicedEllpackView<std::int8_t> view() const;
 

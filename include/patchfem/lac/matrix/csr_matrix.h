@@ -57,7 +57,7 @@ namespace PatchFEM
         A.rows = rows;
       else if (rows.last != RowRange::end) // which forms all rows
         return;
-      dispatch(this->backend(), [&](auto where) { kernels::product(where, A, x, target); });
+      launch(this->backend(), [&](auto where) { kernels::product(where, A, x, target); });
     }
 
     /** The same with the ghosts of @p x brought up to date. */
@@ -165,8 +165,8 @@ namespace PatchFEM
     {
       require(other.values.size() == values.size() && other.backend() == backend(),
               "The values of a matrix can only be copied to one of the same pattern on the same back end.");
-      dispatch(backend(),
-               [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
+      launch(backend(),
+             [&](auto where) { kernels::convert(where, values.size(), other.values.data(), values.data()); });
     }
 
     /** A = 0; any other number is refused. */
@@ -266,7 +266,7 @@ namespace PatchFEM
     /** All values become @p value. */
     CSRMatrix &operator=(const Number value)
     {
-      dispatch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), value, values.data()); });
+      launch(backend(), [&](auto where) { kernels::set<Number>(where, values.size(), value, values.data()); });
       return *this;
     }
 
