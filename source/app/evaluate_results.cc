@@ -276,7 +276,7 @@ namespace PatchFEM
           }
         }
         CoefficientField result; // of ranks that throw alike: formulas may have no value at new points
-        MPICommunicator::of(problem.discretisation.communicator)->together([&] {
+        MPICommunicator::of(problem.discretisation.communicator)->agree_on_errors([&] {
           result = make_field<dim>(inside, equation.law.n_parameters, false, equation.coefficients);
         });
         return result;

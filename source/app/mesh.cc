@@ -304,7 +304,7 @@ namespace PatchFEM
       if (ranks->size() == 1)
         return read<dim>(parameters);
       MeshLists lists;
-      ranks->together([&] {
+      ranks->agree_on_errors([&] {
         if (ranks->rank() == 0)
           lists = read<dim>(parameters);
       });
@@ -412,7 +412,7 @@ namespace PatchFEM
       CoarseMesh(const MeshParameters &parameters, const Communicator &ranks)
       {
         Communicator::Bytes bytes;
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           if (ranks.rank() != 0)
             return;
           in_words(parameters, [&] {
@@ -445,7 +445,7 @@ namespace PatchFEM
               "Mesh/Global refinements make more than 4.2e9 cells; refine less.");
       require_memory<dim>(n_cells, n_refinements, summary.simplices, ranks, 1. / ranks.size());
       const bool red = summary.simplices && !parameters.dealii_refines_simplices;
-      ranks.together([&] {
+      ranks.agree_on_errors([&] {
         // A part does not have all boundary faces around the edges of its neighbours' cells, which curves would move.
         const bool   whole    = !parameters.manifolds.empty();
         unsigned int n_before = 0;
@@ -462,7 +462,7 @@ namespace PatchFEM
       MeshPart part = distribute(coarse.lists, ranks);
       coarse.lists  = MeshLists();
       TriangulationDescription::Description<dim, dim> description;
-      ranks.together([&] {
+      ranks.agree_on_errors([&] {
         for (unsigned int level = 0; red && level < n_refinements; ++level)
           internal::red_refine(part);
         if (red && n_refinements > 0)
@@ -470,13 +470,13 @@ namespace PatchFEM
         description = describe(part, triangulation);
       });
       const auto create = [&](parallel::fullydistributed::Triangulation<dim> &parts) {
-        // Ranks wait for each other in it, so that together() could not tell the others of an error of one.
+        // Ranks wait for each other by MPI in it, where agree_on_errors() could not tell them of an error of one.
         in_words(parameters, [&] { parts.create_triangulation(description); });
-        ranks.together([&] { set_boundary_ids(parts, part.lists); });
+        ranks.agree_on_errors([&] { set_boundary_ids(parts, part.lists); });
       };
       const auto refine = [&](RefinableParts<dim> &parts) {
         create(parts);
-        ranks.together([&] { in_words(parameters, [&] { parts.refine(n_refinements); }); });
+        ranks.agree_on_errors([&] { in_words(parameters, [&] { parts.refine(n_refinements); }); });
         parts.update_number_cache();
       };
       triangulation.clear();

@@ -248,7 +248,7 @@ namespace PatchFEM::internal
   {
     MeshPart                           result;
     std::map<int, Communicator::Bytes> messages;
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       if (ranks.rank() != 0)
         return;
       Selection selection(mesh);
@@ -271,7 +271,7 @@ namespace PatchFEM::internal
       }
     });
     const std::map<int, Communicator::Bytes> received = ranks.exchange(messages);
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       for (const auto &[rank, bytes] : received)
       {
         Reader reader(bytes);
@@ -311,7 +311,7 @@ namespace PatchFEM::internal
   void share(MeshLists &lists, const Communicator &ranks)
   {
     Writer writer;
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       if (ranks.rank() == 0)
       {
         put(writer, lists);
@@ -322,7 +322,7 @@ namespace PatchFEM::internal
               "refinements.");
     });
     const Communicator::Bytes bytes = ranks.all_gather(writer.bytes)[0];
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       Reader reader(bytes);
       get(reader, lists);
       std::vector<char> facts;

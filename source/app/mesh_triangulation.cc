@@ -122,12 +122,12 @@ namespace PatchFEM::internal
   {
     std::vector<Point<dim>>            points;
     std::vector<dealii::CellData<dim>> cells;
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       points = points_of<dim>(lists);
       cells  = cells_of<dim>(lists);
     });
     triangulation.create_triangulation(points, cells, SubCellData()); // of p4est's, ranks wait for each other in it
-    ranks.together([&] { set_boundary_ids(triangulation, lists); });
+    ranks.agree_on_errors([&] { set_boundary_ids(triangulation, lists); });
   }
 
   template <int dim>

@@ -150,7 +150,9 @@ namespace PatchFEM
       ++n_cells[found.number];
     };
     const std::vector<Found<dim>> all = find_cells(mapping, mesh, points);
-    MPICommunicator::of(mesh.get_communicator())->together([&] { std::for_each(all.begin(), all.end(), evaluate); });
+    MPICommunicator::of(mesh.get_communicator())->agree_on_errors([&] {
+      std::for_each(all.begin(), all.end(), evaluate);
+    });
     sum_over_ranks(mesh.get_communicator(), sums);
     sum_over_ranks(mesh.get_communicator(), n_cells);
     refuse_outside(points, n_cells);
@@ -204,7 +206,7 @@ namespace PatchFEM
             }
           }
     };
-    MPICommunicator::of(dof_handler.get_communicator())->together(evaluate);
+    MPICommunicator::of(dof_handler.get_communicator())->agree_on_errors(evaluate);
     std::vector<double> all = result.integrals;
     all.push_back(result.area);
     for (const auto &number : result.traction.numbers())

@@ -177,7 +177,7 @@ namespace PatchFEM
 
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
   {
-    const auto make = [&] {
+    tables.ranks.agree_on_errors([&] {
       require(tables.dim == 2 || tables.dim == 3, "Element batches exist in two and three dimensions.");
       require(data.sorting_window >= 1 || data.sorting_window == AdditionalData::best_window,
               "The sorting window must be at least one row, or AdditionalData::best_window.");
@@ -194,11 +194,7 @@ namespace PatchFEM
       });
       resolve_constraints(tables, data.keep_constrained_entries);
       sort_faces(tables);
-    };
-    if (tables.ranks.several()) // all of which end if one has a tangled cell, or too little memory
-      tables.ranks.communicator->as_one(make);
-    else
-      make();
+    });
   }
 
   void ElementBatches::reinit_unconstrained(const ElementBatches &other, const ElementTables &tables)

@@ -34,9 +34,9 @@ namespace PatchFEM::internal
 
       ElementTables run()
       {
-        ranks.together([&] { find_cells(); });
+        ranks.agree_on_errors([&] { find_cells(); });
         make_batches();
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           for (unsigned int b = 0; b < tables.batches.size(); ++b)
             read_cells(b);
           if (!read_slots(true) || !number_owned_blocks())
@@ -51,18 +51,18 @@ namespace PatchFEM::internal
         lines        = closed_lines_of_owners(dofs, constraints, dof_handler.n_dofs());
 
         std::map<int, Communicator::Bytes> records;
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           choose_copies();
           for (const RankTables::Copies &copies : tables.ranks.sent)
             records[copies.rank] = record(copies);
         });
         const std::map<int, Communicator::Bytes> received = ranks.exchange(records);
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           for (const auto &[rank, bytes] : received)
             append(rank, bytes);
         });
         number_ghosts();
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           write_cells();
           write_constraints();
           write_points();
@@ -143,7 +143,7 @@ namespace PatchFEM::internal
         for (const std::vector<Place> &cells : cells_of_fe)
           n_cells.push_back(static_cast<std::int64_t>(cells.size()));
         ranks.maximum(n_cells.data(), static_cast<int>(n_cells.size()));
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           for (unsigned int i = 0; i < n_cells.size(); ++i)
             if (n_cells[i] > 0)
             {
@@ -354,7 +354,7 @@ namespace PatchFEM::internal
                 own.insert(face->boundary_id());
         const auto all = ranks.concatenate(std::vector<dealii::types::boundary_id>(own.begin(), own.end()));
         const std::set<dealii::types::boundary_id> present(all.begin(), all.end());
-        ranks.together([&] { check_boundary_ids(missing, present); });
+        ranks.agree_on_errors([&] { check_boundary_ids(missing, present); });
       }
 
       /** A cell goes to the owners of its nodes and of the masters of its unknowns. */
@@ -572,7 +572,7 @@ namespace PatchFEM::internal
               reader.get(nodes.back().second.data(), n_components);
             });
 
-        ranks.together([&] {
+        ranks.agree_on_errors([&] {
           std::sort(nodes.begin(), nodes.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
           std::vector<Partitioner::Ghost> &ghosts = tables.ranks.ghosts;
           for (const auto &[ghost, indices] : nodes)

@@ -60,13 +60,6 @@ namespace PatchFEM
       std::vector<double>                 scalars;
       std::vector<dealii::Vector<double>> vectors;
     };
-
-    /** Calls @p function; what it throws on one rank is thrown on all. */
-    template <typename Function>
-    void together(const RankTables &ranks, const Function &function)
-    {
-      ranks.several() ? ranks.communicator->together(function) : function();
-    }
   } // namespace
 
   template <int dim>
@@ -227,7 +220,7 @@ namespace PatchFEM
   {
     check_source();
     std::vector<std::vector<double>> values;
-    together(this->tables().ranks, [&] { values = evaluate_at_quadrature_points(function, this->tables()); });
+    this->tables().ranks.agree_on_errors([&] { values = evaluate_at_quadrature_points(function, this->tables()); });
     return CoefficientField::at_quadrature_points(static_cast<int>(function.n_components), std::move(values));
   }
 
@@ -256,7 +249,7 @@ namespace PatchFEM
     const FaceQuadrature faces = compute_face_quadrature(tables);
     FaceTerms            terms;
     terms.load.resize(faces.n_points() * n);
-    together(tables.ranks, [&] {
+    tables.ranks.agree_on_errors([&] {
       for_shares(tables.faces.size(), [&](const std::int64_t begin, const std::int64_t end) {
         FunctionValues<dim> values(function);
         for (std::int64_t f = begin; f < end; ++f)
@@ -281,7 +274,7 @@ namespace PatchFEM
     std::vector<std::vector<double>> values(batches.size());
     std::vector<int>                 next(batches.size(), 0); // cells of a batch are in deal.II's order
     std::int64_t                     n_values = 0;
-    together(ranks, [&] {
+    ranks.agree_on_errors([&] {
       for (const auto &cell : source->handler.get_triangulation().active_cell_iterators())
         for (std::size_t b = 0; b < batches.size(); ++b)
           if (next[b] < (ranks.several() ? ranks.n_own_cells[b] : batches[b].n_cells) &&
@@ -308,7 +301,7 @@ namespace PatchFEM
     const RankTables      &ranks   = this->tables().ranks;
     const std::int64_t     n_owned = std::int64_t(this->tables().n_owned_nodes()) * this->tables().n_components;
     std::vector<double>    values(lines.n_lines());
-    together(ranks, [&] {
+    ranks.agree_on_errors([&] {
       require(ranks.several() || constraints.n_constraints() == lines.n_lines(),
               "The constraints are not those of the space with other inhomogeneities: their number differs.");
       for (std::size_t l = 0; l < values.size() && lines.constrained[l] < n_owned; ++l) // those of ghosts have owners

@@ -114,7 +114,7 @@ namespace PatchFEM
     void number_nodes()
     {
       first_node = before_in_group(from.n_owned_nodes(), n_owned);
-      all_ranks.together([&] {
+      all_ranks.agree_on_errors([&] {
         require((n_owned + from.ranks.ghosts.size()) * n_comp < INT_MAX, "The ranks that share a device have ",
                 n_owned * n_comp,
                 " unknowns together, more than 32-bit indices can count: use fewer cells, or the back end host.");
@@ -335,7 +335,7 @@ namespace PatchFEM
       std::int64_t       n_points = 0;
       const std::int64_t first_point =
           before_in_group(static_cast<std::int64_t>(from.points.size() / from.dim), n_points)[me];
-      all_ranks.together([&] {
+      all_ranks.agree_on_errors([&] {
         require(
             !has_points || n_points < INT_MAX,
             "The ranks that share a device have more geometry nodes than 32-bit indices can count: use a mapping of "
@@ -480,7 +480,7 @@ namespace PatchFEM
       return;
     }
     Merger merger{group, *tables};
-    tables->ranks.communicator->as_one([&] { all = merger.run(); }); // what one group says the others are told
+    tables->ranks.communicator->agree_on_errors([&] { all = merger.run(); }); // what one group says the others are told
     n_active_cells     = merger.n_active;
     n_all_active_cells = group.owns() ? merger.n_all_active : 0;
   }
@@ -491,7 +491,7 @@ namespace PatchFEM
     if (field.kind() != View::cell && field.kind() != View::quadrature_point)
       return field;
     std::vector<std::size_t> n_own;
-    tables->ranks.communicator->together([&] {
+    tables->ranks.communicator->agree_on_errors([&] {
       const std::vector<std::vector<double>> &values = field.values();
       require(values.size() == tables->batches.size(), "A field needs values for every batch of cells.");
       for (std::size_t b = 0; b < values.size(); ++b)
@@ -523,7 +523,7 @@ namespace PatchFEM
     std::int64_t there[2] = {terms.load.empty() ? 0 : 1, terms.robin.empty() ? 0 : 1};
     group.ranks().maximum(there, 2);
     const std::size_t n_comp = tables->n_components;
-    tables->ranks.communicator->together([&] {
+    tables->ranks.communicator->agree_on_errors([&] {
       const auto fits = [&](const std::vector<double> &values, const std::size_t n) {
         return values.empty() || values.size() == n_own * n || values.size() == n_all * n;
       };
@@ -553,7 +553,7 @@ namespace PatchFEM
   std::vector<double> GroupTables::collect_lines(const std::vector<double>   &values,
                                                  const std::function<void()> &check) const
   {
-    tables->ranks.communicator->together(check);
+    tables->ranks.communicator->agree_on_errors(check);
     const std::vector<int> &lines = tables->constraints.constrained;
     const auto              n_own =
         std::lower_bound(lines.begin(), lines.end(), tables->n_owned_nodes() * tables->n_components) - lines.begin();

@@ -189,7 +189,7 @@ namespace PatchFEM::internal
     SlotLines           raw, view; // of owners, and what this rank has of others' unknowns
 
     std::vector<int> prescribed; // others' unknowns, if close() may have put their values into lines
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       const auto all = constraints.get_lines();
       const bool any_entry =
           std::any_of(all.begin(), all.end(), [](const auto &line) { return !line.entries.empty(); });
@@ -264,7 +264,7 @@ namespace PatchFEM::internal
     for (auto &[rank, writer] : views)
       messages[rank] = std::move(writer.bytes);
     const std::map<int, Communicator::Bytes> received = ranks.exchange(messages);
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       for (const auto &[rank, bytes] : received)
         for (Reader reader(bytes); !reader.at_end(bytes);)
           read_line(dofs.owned_slot(reader.get<Index>()), reader);
@@ -282,7 +282,7 @@ namespace PatchFEM::internal
     }
 
     LineCloser closer(dofs, raw, constraints);
-    ranks.together([&] {
+    ranks.agree_on_errors([&] {
       for (const int slot : prescribed)
         if (raw.line(slot) < 0)
           throw Error("Process ", ranks.rank(), " prescribes degree of freedom ", dofs.dof(slot), ", which process ",

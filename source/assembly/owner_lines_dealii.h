@@ -65,7 +65,7 @@ namespace PatchFEM::internal
       const std::map<int, std::vector<Index>> asked = ranks->exchange(questions);
 
       std::map<int, Communicator::Bytes> answers;
-      ranks->together([&] {
+      ranks->agree_on_errors([&] {
         for (const auto &[rank, dofs] : asked)
         {
           Writer writer;
@@ -75,7 +75,7 @@ namespace PatchFEM::internal
         }
       });
       const std::map<int, Communicator::Bytes> replies = ranks->exchange(answers);
-      ranks->together([&] {
+      ranks->agree_on_errors([&] {
         for (const auto &[rank, bytes] : replies)
         {
           Reader reader(bytes);

@@ -171,7 +171,7 @@ namespace PatchFEM
       return field;
     std::vector<int>                 widths;
     std::vector<std::vector<double>> lists = field.values();
-    ranks.communicator->together([&] {
+    ranks.communicator->agree_on_errors([&] {
       require(lists.size() == ranks.n_own_cells.size(), "A field needs values for every batch of cells.");
       for (std::size_t b = 0; b < lists.size(); ++b)
       {
@@ -215,7 +215,7 @@ namespace PatchFEM
       n_own += face < std::size_t(ranks.n_own_faces) ? points_of(face) : 0;
     }
     ranks.communicator->maximum(there, 2);
-    ranks.communicator->together([&] {
+    ranks.communicator->agree_on_errors([&] {
       const auto fits = [&](const std::vector<double> &values, const int n) {
         const auto size = static_cast<std::int64_t>(values.size());
         return size == 0 || size == n_own * n || size == n_all * n;
@@ -277,7 +277,7 @@ namespace PatchFEM
             "Rigid-body modes are of displacements, with a component for each dimension.");
     const std::shared_ptr<const Partitioner> &nodes = batches().partitioner();
     NearNullSpace                             result;
-    as_one(nodes, [&] {
+    agree_on_errors(nodes, [&] {
       result = NearNullSpace::rigid_body_modes(batches().dimension(), owned_points(),
                                                nodes != nullptr ? &nodes->communicator() : nullptr);
       result.set_embedding(linear_embedding());

@@ -20,7 +20,7 @@ namespace PatchFEM
     std::size_t                     bytes;
   };
 
-  /** Whose exchanges a rank makes without waiting for others. */
+  /** A transport whose exchanges a rank makes without waiting for others. */
   class TransportByMessages : public Transport
   {
   public:
@@ -32,8 +32,8 @@ namespace PatchFEM
                                        const std::size_t               bytes) const override
     {
       std::unique_ptr<Exchange> result; // who finds no memory, or too long a message, tells the others
-      ranks.look();                     // channels are counted
-      ranks.each([&] { result = messages({destinations, sources, indices, bytes}); });
+      ranks.poll_errors();              // channels are counted
+      ranks.defer_errors([&] { result = messages({destinations, sources, indices, bytes}); });
       return result;
     }
 

@@ -287,7 +287,7 @@ namespace PatchFEM
     if (!attempt([&] { nccl.join(ranks.size(), id, ranks.rank()); }))
       return nullptr;
     std::shared_ptr<NcclTransport> result;
-    ranks.together([&] { result = std::make_shared<NcclTransport>(ranks, backend, nccl); });
+    ranks.agree_on_errors([&] { result = std::make_shared<NcclTransport>(ranks, backend, nccl); });
     return result;
   }
 } // namespace PatchFEM

@@ -24,7 +24,7 @@ namespace PatchFEM
       from.back().end = static_cast<int>(g) + 1;
       wanted[ghost.rank].push_back(ghost.index);
     }
-    ranks->each([&] {
+    ranks->defer_errors([&] {
       for (std::size_t g = 0; g < ghost_list.size(); ++g)
       {
         const auto [rank, index] = ghost_list[g];
@@ -84,10 +84,10 @@ namespace PatchFEM
     {
       require(bytes % 4 == 0, "Things that ranks exchange have a multiple of 4 bytes, not ", bytes, '.');
       const int *indices = nullptr;
-      ranks->each([&] { indices = sent(backend).data(); });
+      ranks->defer_errors([&] { indices = sent(backend).data(); });
       fresh = transport(backend).exchange(to, from, indices, bytes);
     }
-    ranks->look(); // all have it from now on, or none: of as_one() others hear of an error here
+    ranks->poll_errors(); // all have it from now on, or none
     if (there != nullptr)
       return *there;
     made.push_back({backend.kind(), bytes, std::move(fresh)});
@@ -117,7 +117,7 @@ namespace PatchFEM
   void Partitioner::sum(const Backend &backend, double *const values, const int n) const
   {
     const Transport &by = transport(backend);
-    ranks->look();
+    ranks->poll_errors();
     by.sum(values, n);
   }
 

@@ -155,7 +155,7 @@ namespace PatchFEM
       {
         const std::size_t  box = aligned(std::size_t(2) * ranks.size() * PeerSum::most * 2 * sizeof(std::uint64_t));
         SharedArena::Place place{};
-        ranks.together([&] { place = pool->flags.allocate(box + alignment); });
+        ranks.agree_on_errors([&] { place = pool->flags.allocate(box + alignment); });
         const auto                   all = ranks.all_gather(place);
         std::vector<std::uint64_t *> boxes;
         for (int rank = 0; rank < ranks.size(); ++rank)
@@ -163,7 +163,7 @@ namespace PatchFEM
         const bool reaches = std::find(boxes.begin(), boxes.end(), nullptr) == boxes.end();
         if (ranks.maximum(std::int64_t(!reaches)) != 0)
           return false;
-        ranks.together([&] { addresses.copy_from(backend, boxes); });
+        ranks.agree_on_errors([&] { addresses.copy_from(backend, boxes); });
         numbers = {ranks.rank(), ranks.size(), addresses.data(),
                    reinterpret_cast<std::uint32_t *>(reinterpret_cast<char *>(boxes[ranks.rank()]) + box)};
         return true;
@@ -204,7 +204,7 @@ namespace PatchFEM
         {
           const int         n_ranks = of.ranks.size(), own = of.ranks.rank();
           const std::size_t half = aligned(sources.empty() ? 0 : sources.back().end * bytes);
-          of.ranks.each([&] {
+          of.ranks.defer_errors([&] {
             inbox = pool->inboxes.allocate(2 * half);
             flags = pool->take_flags();
           });
@@ -219,7 +219,7 @@ namespace PatchFEM
           }
           const auto told = of.ranks.exchange(own_told);
 
-          of.ranks.each([&] {
+          of.ranks.defer_errors([&] {
             for (int rank = 0; rank < n_ranks; ++rank)
             {
               const int n_expected = own_told.count(rank) > 0 ? own_told.at(rank)[0].n_expected : 0,
@@ -324,7 +324,7 @@ namespace PatchFEM
       return nullptr;
     }
     std::shared_ptr<PeerTransport> result;
-    ranks.together([&] { result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience()); });
+    ranks.agree_on_errors([&] { result = std::make_shared<PeerTransport>(ranks, backend, ranks.patience()); });
     if (result->open())
       return result;
     reason = "not all GPUs reach each other's memory";

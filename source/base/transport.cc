@@ -229,7 +229,7 @@ namespace PatchFEM
     bool share_a_device(const Communicator &ranks, const Backend &backend)
     {
       std::string device;
-      ranks.together([&] {
+      ranks.agree_on_errors([&] {
         backend.stream(); // makes its device the current one
         device = cuda_runtime::device_uuid(cuda_runtime::current_device());
       });
@@ -243,7 +243,7 @@ namespace PatchFEM
     {
       const char *const wanted = std::getenv("PATCHFEM_TRANSPORT");
       const std::string name   = wanted == nullptr ? "" : wanted;
-      ranks.together([&] {
+      ranks.agree_on_errors([&] {
         require(wanted == nullptr || name == "mpi" || name == "peer" || name == "nccl",
                 "The environment variable PATCHFEM_TRANSPORT is ", quote(name), "; it must be mpi, peer or nccl.");
       });
@@ -268,7 +268,7 @@ namespace PatchFEM
       }
       require(name.empty() || name == "mpi", "The transport ", name, " was asked for, but ", reason, '.');
       std::shared_ptr<StagedTransport> result;
-      ranks.together([&] { result = std::make_shared<StagedTransport>(ranks, backend); });
+      ranks.agree_on_errors([&] { result = std::make_shared<StagedTransport>(ranks, backend); });
       result->reason = reason;
       return result;
     }

@@ -295,7 +295,7 @@ namespace PatchFEM
     std::memcpy(all, of_next.data() + before, own_rank * bytes);
   }
 
-  /** What a rank says at the beginning of what all do together. */
+  /** The message of a rank at the beginning of a collective function: its data if they are short, or that it failed. */
   struct MPICommunicator::Word
   {
     static constexpr std::int64_t failure = -1;

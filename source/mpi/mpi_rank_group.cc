@@ -107,7 +107,7 @@ namespace PatchFEM
     {
       using Bytes = Communicator::Bytes;
       std::string seen; // one behind the other, each with its length
-      ranks.together([&] {
+      ranks.agree_on_errors([&] {
         if (found.valid())
           for (const std::string &device : found.get())
             seen += static_cast<char>(device.size()) + device;
@@ -158,7 +158,7 @@ namespace PatchFEM
         for (const Share &share : division.groups)
           text += (&share == &division.groups.front() ? " " : ", ") + std::to_string(share.ranks.front());
 
-        own->together([&] { most_window_bytes = number_from_environment("PATCHFEM_WINDOW_BYTES", SIZE_MAX); });
+        own->agree_on_errors([&] { most_window_bytes = number_from_environment("PATCHFEM_WINDOW_BYTES", SIZE_MAX); });
         CPU_ZERO(&of_rank);
         sched_getaffinity(0, sizeof(of_rank), &of_rank);
         CPU_ZERO(&of_all);
@@ -174,8 +174,8 @@ namespace PatchFEM
 
       void connect() const override
       {
-        all->together([&] { backend.stream(); });
-        all->together([&] {
+        all->agree_on_errors([&] { backend.stream(); });
+        all->agree_on_errors([&] {
           if (all_owners != nullptr && backend.kind() == BackendKind::cuda)
             transport_of(*all_owners, backend);
         });
@@ -334,7 +334,7 @@ namespace PatchFEM
           available = std::min<std::size_t>(available, std::size_t(system.f_bavail) * system.f_frsize / 2);
         available    = -own->maximum(-static_cast<std::int64_t>(std::min<std::size_t>(available, INT64_MAX)));
         window_bytes = std::min(usual, available / std::max<std::size_t>(n_members, 1) / least * least);
-        own->together([&] {
+        own->agree_on_errors([&] {
           require(window_bytes > 0,
                   "Ranks hand their part of the mesh over through shared memory, on this machine at least ",
                   n_members * least, " bytes, but ", available,
@@ -401,7 +401,7 @@ namespace PatchFEM
       return of_all();
     const bool  emulated  = name == "emulated_device";
     std::size_t n_devices = 0; // that are emulated
-    all->together([&] {
+    all->agree_on_errors([&] {
       if (emulated)
         n_devices = number_from_environment("PATCHFEM_EMULATED_DEVICES", 0);
       else if (name != "auto" && name != "cuda")
@@ -421,7 +421,7 @@ namespace PatchFEM
       return devices;
     };
     Devices found; // of the first rank of each place
-    all->together([&] {
+    all->agree_on_errors([&] {
       for (const Neighbours &some : places)
         if (some.ranks.front() == all->rank())
           found = std::async(std::launch::async, look).share();
@@ -433,14 +433,14 @@ namespace PatchFEM
           std::find_if(some.begin(), some.end(), [](const Neighbours &those) { return those.devices.empty(); });
       if (name == "auto" && none != some.end())
         return Backend(BackendKind::host);
-      all->together([&] {
+      all->agree_on_errors([&] {
         if (none != some.end() && all->rank() == none->ranks.front())
           Backend{name}; // says why
       });
       const Division division = divide(some, all->size());
       const bool     owns     = division.owns(all->rank());
       Backend        backend(BackendKind::host);
-      all->together([&] {
+      all->agree_on_errors([&] {
         if (owns && !emulated)
           Backend::choose_cuda_device(division.device_of[all->rank()]);
         if (owns)

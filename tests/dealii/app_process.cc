@@ -124,7 +124,8 @@ TEST(ProcessParallel, ALibrarysExceptionOfOneIsASentenceOfAll)
   const MPICommunicator ranks(MPI_COMM_WORLD);
   try
   {
-    ranks.together([&] { AssertThrow(ranks.rank() < ranks.size() - 1, dealii::ExcMessage("This is\nno mesh.")); });
+    ranks.agree_on_errors(
+        [&] { AssertThrow(ranks.rank() < ranks.size() - 1, dealii::ExcMessage("This is\nno mesh.")); });
     ADD_FAILURE() << "no error";
   }
   catch (const Error &error)

@@ -86,14 +86,14 @@ namespace
     const int last = ranks()->size() - 1;
     try
     {
-      ranks()->together([&] { require(ranks()->rank() < last, "The last one fails."); });
+      ranks()->agree_on_errors([&] { require(ranks()->rank() < last, "The last one fails."); });
       ADD_FAILURE() << "no error";
     }
     catch (const Error &error)
     {
       EXPECT_STREQ(error.what(), "The last one fails.");
     }
-    EXPECT_NO_THROW(ranks()->together([] {}));
+    EXPECT_NO_THROW(ranks()->agree_on_errors([] {}));
   }
 
   // Callers catch NotPositiveDefinite to try something else, which all ranks must do; the first rank's error is that of all.
@@ -102,7 +102,7 @@ namespace
     const int me = ranks()->rank(), last = ranks()->size() - 1;
     try
     {
-      ranks()->together([&] {
+      ranks()->agree_on_errors([&] {
         if (me == last)
           throw NotPositiveDefinite("A pivot is negative.");
       });
@@ -114,7 +114,7 @@ namespace
     }
     try
     {
-      ranks()->together([&] {
+      ranks()->agree_on_errors([&] {
         if (me == last)
           throw std::bad_alloc();
         throw Error(me == 0 ? "" : "A later rank.");
@@ -132,7 +132,7 @@ namespace
     }
     try
     {
-      ranks()->together([&] {
+      ranks()->agree_on_errors([&] {
         if (me == last)
           throw std::bad_alloc();
       });
@@ -143,7 +143,7 @@ namespace
       EXPECT_EQ(error.what(),
                 text_of("Memory ran out on rank ", last, "; use fewer cells or unknowns, or more machines."));
     }
-    EXPECT_THROW(ranks()->together([&] {
+    EXPECT_THROW(ranks()->agree_on_errors([&] {
       if (me == last)
         throw 1;
     }),
@@ -167,24 +167,35 @@ namespace
       perhaps();
       ranks()->exchange(std::map<int, std::vector<int>>{{0, {me}}});
       perhaps();
-      ranks()->together([] {});
+      ranks()->agree_on_errors([] {});
       perhaps();
-      ranks()->as_one([&] {
+      ranks()->agree_on_errors([&] {
         perhaps();
         ranks()->sum(std::int64_t(1));
       });
       perhaps();
     };
-    const auto message = [&](const int place) { return message_of([&] { ranks()->as_one([&] { series(place); }); }); };
+    const auto message = [&](const int place) {
+      return message_of([&] { ranks()->agree_on_errors([&] { series(place); }); });
+    };
     for (int place = 0; place < n_places; ++place)
       EXPECT_EQ(message(place), text_of("It fails at ", place, "."));
     EXPECT_EQ(message(n_places), "");
-    ranks()->as_one([&] {
+    ranks()->agree_on_errors([&] {
       EXPECT_EQ(message(3), "It fails at 3.");
-      ranks()->look();
+      ranks()->poll_errors();
       series(n_places);
     });
-    EXPECT_THROW(ranks()->together([] { throw Error("This is behind."); }), Error);
+    // An error that was caught is not taken for a later one, which other ranks do not know yet.
+    EXPECT_EQ(message_of([&] {
+                ranks()->agree_on_errors([&] {
+                  EXPECT_EQ(message(3), "It fails at 3.");
+                  ranks()->agree_on_errors([] {});
+                  require(me < last, "It fails later.");
+                });
+              }),
+              "It fails later.");
+    EXPECT_THROW(ranks()->agree_on_errors([] { throw Error("This is behind."); }), Error);
     EXPECT_EQ(message(0), "It fails at 0.");
   }
 
@@ -195,7 +206,7 @@ namespace
     const int last                   = ranks()->size() - 1;
     try
     {
-      ranks()->together([&] {
+      ranks()->agree_on_errors([&] {
         if (ranks()->rank() == last)
           throw std::runtime_error("x");
       });

@@ -135,6 +135,13 @@ namespace PatchFEM
     std::vector<Part> parts;
 
     bool several() const { return communicator != nullptr && communicator->size() > 1; }
+
+    /** Communicator::agree_on_errors() where there are several ranks. */
+    template <typename Function>
+    void agree_on_errors(const Function &function) const
+    {
+      PatchFEM::agree_on_errors(several() ? communicator.get() : nullptr, function);
+    }
   };
 
   /**

@@ -71,7 +71,7 @@ namespace PatchFEM
     void initialize_matrix(Matrix &matrix) const
     {
       lead_and_follow(backend(), [&] {
-        together(batches().partitioner(), [&] {
+        agree_on_errors(batches().partitioner(), [&] {
           matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
           matrix.set_partitioner(batches().partitioner());
         });

@@ -40,7 +40,7 @@ namespace PatchFEM
     virtual void               maximum(std::int64_t *values, int n) const = 0;
     virtual std::vector<Bytes> all_gather(const Bytes &) const            = 0; ///< [rank]
 
-    /** What others sent here, by rank, for @p messages to whom they concern; of few ranks each. Empty ones count. */
+    /** Sends @p messages by receiver, few each, and returns those for this rank by sender. Empty ones are sent, too. */
     virtual std::map<int, Bytes> exchange(const std::map<int, Bytes> &messages) const = 0;
 
     /** Memory that goes to a rank, or comes from one. */
@@ -48,7 +48,7 @@ namespace PatchFEM
     {
       int         rank;
       void       *data;
-      std::size_t bytes; ///< the same at both ends
+      std::size_t bytes; ///< equal at both ends
     };
 
     /** An exchange over the same links again and again. */
@@ -57,18 +57,18 @@ namespace PatchFEM
     public:
       virtual ~Channel() = default;
 
-      virtual void start()  = 0; ///< what is sent may not change, and what is received not be read, until
-      virtual void finish() = 0; ///< all of it has come and gone
+      virtual void start()  = 0; ///< until finish() memory to send must not change, and memory to receive not be read
+      virtual void finish() = 0; ///< waits until all has been sent and received
 
-      /** Between them: MPI goes on with long messages, which take several steps, only while it is called. */
+      /** Optional between them: MPI goes on with long messages, which take several steps, only while it is called. */
       virtual void progress() {}
     };
 
-    /** One of @p sends and one of @p receives at most for each rank; their memory outlives the channel. */
+    /** At most one of @p sends and one of @p receives for each rank; their memory must outlive the channel. */
     virtual std::unique_ptr<Channel> channel(const std::vector<Link> &sends,
                                              const std::vector<Link> &receives) const = 0;
 
-    // The same for plain data.
+    // Of plain data.
 
     template <typename T>
     static Bytes pack(const std::vector<T> &values)
@@ -110,7 +110,7 @@ namespace PatchFEM
       return result;
     }
 
-    /** Those of all ranks, one rank's behind the other's. */
+    /** The lists of all ranks one after the other. */
     template <typename T>
     std::vector<T> concatenate(const std::vector<T> &values) const
     {
@@ -123,7 +123,7 @@ namespace PatchFEM
       return result;
     }
 
-    /** Each of @p lists becomes those of all ranks, one rank's behind the other's; all at once. */
+    /** concatenate() of each of @p lists, in one exchange. */
     template <typename... T>
     void concatenate_all(std::vector<T> &...lists) const
     {
@@ -163,7 +163,7 @@ namespace PatchFEM
       return value;
     }
 
-    /** Not a number if one is. */
+    /** Not a number if that of any rank is. */
     double maximum(double value) const
     {
       for (const double of_rank : all_gather(double(value)))
@@ -172,38 +172,20 @@ namespace PatchFEM
     }
 
     /**
-     * The sentence for an exception that is being handled and not of PatchFEM: what it says, unless a layer that knows
-     * libraries has put a function of its own here.
+     * The sentence for an exception of a library that is being handled: its what(), unless a layer that knows libraries has
+     * put a function of its own here.
      */
     static std::string (*sentence_of_others)();
 
     /**
-     * Runs @p function, in which ranks do not wait for each other. If it throws on some, all throw what the first of
-     * them says: an Error on one rank alone would leave the others waiting for ever. NotPositiveDefinite remains what
-     * it is, and all else becomes an Error, which names the rank whose memory ran out.
+     * Runs @p function on all ranks. If it throws on some, all throw what the first of them says: an Error on one rank
+     * alone would leave the others waiting for ever. NotPositiveDefinite remains what it is, and all else becomes an Error,
+     * which names the rank whose memory ran out. Collective functions inside of @p function begin with poll_errors(), so
+     * that the others throw there. Calls nest: another one around a step that may throw on one rank makes all throw, so that
+     * @p function can catch it. It then calls agree_on_errors([] {}), or the error would be taken for the cause of a later one.
      */
     template <typename Function>
-    void together(const Function &function) const
-    {
-      std::exception_ptr own;
-      try
-      {
-        function();
-      }
-      catch (...)
-      {
-        own = std::current_exception();
-      }
-      throw_first(own);
-    }
-
-    /**
-     * The same for a @p function in which ranks do wait for each other: the others throw where they would wait next. Each
-     * of the functions above begins by asking whether all are well there. Calls nest; who catches in @p function what
-     * it may throw on one rank does so around another call.
-     */
-    template <typename Function>
-    void as_one(const Function &function) const
+    void agree_on_errors(const Function &function) const
     {
       std::exception_ptr own;
       ++n_watching;
@@ -223,30 +205,33 @@ namespace PatchFEM
     }
 
     /**
-     * As together(), but within as_one() it only runs @p function: of what that throws on one rank the others hear where
-     * they would wait next, which is not to be for it by other means.
+     * agree_on_errors() at less cost: inside of another one it only runs @p function, and the others learn of its error at
+     * the next collective function. If ranks wait for each other by other means before, poll_errors() comes first.
      */
     template <typename Function>
-    void each(const Function &function) const
+    void defer_errors(const Function &function) const
     {
-      n_watching > 0 ? function() : together(function);
+      n_watching > 0 ? function() : agree_on_errors(function);
     }
 
-    /** Collective within as_one(), else nothing: before what ranks do together by other means, as their devices do. */
-    void look() const
+    /**
+     * Collective inside of agree_on_errors(): throws what another rank has thrown there. Elsewhere it does nothing. Call it
+     * before ranks wait for each other by means other than the functions above, as their devices do.
+     */
+    void poll_errors() const
     {
       if (n_watching > 0)
         throw_first(nullptr);
     }
 
     /**
-     * A look() and then @p function, in which there is none: of many small steps each would take longer than the step.
-     * What fails there fails on all ranks: @p function takes no memory.
+     * poll_errors() and then @p function, in which nothing polls: among many small steps each poll would take longer than
+     * a step. @p function takes no memory, so that its errors are those of all ranks.
      */
     template <typename Function>
-    void look_once(const Function &function) const
+    void poll_errors(const Function &function) const
     {
-      look();
+      poll_errors();
       const struct Pause
       {
         explicit Pause(int &n_watching) : n_watching(n_watching), before(std::exchange(n_watching, 0)) {}
@@ -272,27 +257,34 @@ namespace PatchFEM
       void raise() const; ///< throws it, if it is one
     };
 
-    /** What others are told of @p own, which may be null. */
+    /** @p own, which may be null, in the form for other ranks. */
     Failure failure(const std::exception_ptr &own) const;
 
     /** Seconds that a rank waits for others. */
     virtual double patience() const { return 1800.; }
 
-    /** Between their devices, when it was asked for; see transport_of(). */
+    /** The transport between the ranks' devices, once it was asked for; see transport_of(). */
     mutable std::shared_ptr<const Transport> device_transport;
 
   protected:
-    /** Collective: whether @p one on any rank, which what ranks do together may find out by the way. */
+    /** Collective: whether @p one is true on any rank. */
     virtual bool any(bool one) const { return maximum(std::int64_t(one)) != 0; }
 
-    /** Once they have: throws what the first rank has, of which @p own is this one's, if @p failed. */
+    /** Collective: if @p failed, throws the exception of the first rank that has one; @p own is this rank's. */
     void settle(bool failed, const std::exception_ptr &own = nullptr) const;
 
   private:
-    /** Collective: throws what the first rank with an exception has. */
+    /** Collective: throws the exception of the first rank that has one. */
     void throw_first(const std::exception_ptr &own) const { settle(any(own != nullptr), own); }
 
-    mutable int                n_watching = 0; ///< calls of as_one()
-    mutable std::exception_ptr told;           ///< what throw_first() has thrown, on all ranks
+    mutable int                n_watching = 0; ///< calls of agree_on_errors()
+    mutable std::exception_ptr told;           ///< thrown last by throw_first(), on all ranks
   };
+
+  /** Communicator::agree_on_errors() of @p ranks; null stands for one rank, which runs @p function. */
+  template <typename Function>
+  void agree_on_errors(const Communicator *const ranks, const Function &function)
+  {
+    ranks != nullptr ? ranks->agree_on_errors(function) : function();
+  }
 } // namespace PatchFEM

@@ -39,26 +39,26 @@ namespace PatchFEM
     int                                        n_local() const { return owned + n_ghosts(); }
     const std::vector<Ghost>                  &ghosts() const { return ghost_list; }
 
-    /** Of all ranks, and of those before this one: owned thing i has the global number first() + i. */
+    /** Things of all ranks, and of those before this one: owned thing i has the global number first() + i. */
     std::int64_t n_global() const { return total; }
     std::int64_t first() const { return first(ranks->rank()); }
     std::int64_t first(const int rank) const { return first_of_rank[rank]; } ///< rank <= size()
 
-    /** Of owned things and ghosts. */
+    /** The global number of an owned thing or ghost. */
     std::int64_t global(const int local) const
     {
       return local < owned ? first() + local
                            : first_of_rank[ghost_list[local - owned].rank] + ghost_list[local - owned].index;
     }
 
-    /** What a rank is sent: owned things, in the order of the ghosts that they are there. */
+    /** Owned things that another rank has as ghosts, in the order of these. */
     using Destination = PatchFEM::Destination;
     const std::vector<Destination> &destinations() const { return to; }
 
-    /** The same in a list, one rank's behind the other's, on @p backend: made by the first who asks. */
+    /** The things of destinations() in one list on @p backend, which the first call makes. */
     const Array<int> &sent(const Backend &backend) const;
 
-    /** Of which rank which ghosts are. */
+    /** The range of ghosts of each other rank. */
     const std::vector<Source> &sources() const { return from; }
 
     /** Collective, for set-up: @p values has @p width entries for each thing; ghosts become what their owners have. */
@@ -78,16 +78,16 @@ namespace PatchFEM
     }
 
     /**
-     * The same in the parts of a product: start() sends @p values of owned things, and finish() completes those of
-     * ghosts, which lie behind them. Both are on @p backend. Things have @p bytes each; one exchange at a time for each
-     * number of bytes. What it takes is made by the first for these, with the Transport of the ranks' devices.
+     * An exchange beside other work: start() sends @p values of owned things, and finish() completes those of ghosts,
+     * which lie behind them. Both are on @p backend. Things have @p bytes each; one exchange at a time for each number of
+     * bytes. The first call for a number of bytes makes buffers and channels by the Transport of the ranks' devices.
      */
     void start(const Backend &backend, const void *values, std::size_t bytes) const;
     void progress(const Backend &backend, std::size_t bytes) const; ///< between them, see Communicator::Channel
     void finish(const Backend &backend, void *values, std::size_t bytes) const;
     void start_and_finish(const Backend &backend, void *values, std::size_t bytes) const;
 
-    /** Collective: gives back what they take; the next start() makes it anew. */
+    /** Collective: frees buffers and channels; the next start() makes them anew. */
     void release() const { made.clear(); }
 
     /** Collective: one over other lists, which outlive it, by the same Transport; see there. */
@@ -115,7 +115,7 @@ namespace PatchFEM
       std::shared_ptr<const Transport> transport;
     };
 
-    /** What travels of things of one size. */
+    /** The exchange of things of one size. */
     struct Travel
     {
       BackendKind                          place;
@@ -137,8 +137,8 @@ namespace PatchFEM
     std::vector<Source>                 from;
     std::vector<Destination>            to;
 
-    mutable std::map<BackendKind, Array<int>> lists;    ///< of what is sent
-    mutable std::vector<Carrier>              carriers; ///< outlive what they made
+    mutable std::map<BackendKind, Array<int>> lists;    ///< see sent()
+    mutable std::vector<Carrier>              carriers; ///< outlive the exchanges that they made
     mutable std::vector<Travel>               made;
 
   public:
@@ -146,33 +146,17 @@ namespace PatchFEM
     Partitioner &operator=(const Partitioner &) = delete;
   };
 
-  /** Communicator::together() of the ranks of @p partitioner; without one there is one rank, which runs @p function. */
+  /** Communicator::agree_on_errors() of the ranks of @p partitioner; null stands for one rank, which runs @p function. */
   template <typename Function>
-  void together(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
+  void agree_on_errors(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
   {
-    if (partitioner != nullptr)
-      partitioner->communicator().together(function);
-    else
-      function();
+    agree_on_errors(partitioner != nullptr ? &partitioner->communicator() : nullptr, function);
   }
 
-  /** Communicator::each() likewise. */
+  /** Communicator::defer_errors() of the ranks of @p partitioner; null stands for one rank, which runs @p function. */
   template <typename Function>
-  void each(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
+  void defer_errors(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
   {
-    if (partitioner != nullptr)
-      partitioner->communicator().each(function);
-    else
-      function();
-  }
-
-  /** Communicator::as_one() likewise. */
-  template <typename Function>
-  void as_one(const std::shared_ptr<const Partitioner> &partitioner, const Function &function)
-  {
-    if (partitioner != nullptr)
-      partitioner->communicator().as_one(function);
-    else
-      function();
+    partitioner != nullptr ? partitioner->communicator().defer_errors(function) : function();
   }
 } // namespace PatchFEM

@@ -125,7 +125,7 @@ namespace PatchFEM
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
       const std::vector<std::size_t> bytes = ranks().all_gather(n * sizeof(T));
       std::vector<T>                 all;
-      ranks().together([&] { // the owner may have no room for it
+      ranks().agree_on_errors([&] { // the owner may have no room for it
         if (!owns())
           return;
         const std::size_t n_all = std::accumulate(bytes.begin(), bytes.end(), std::size_t(0)) / sizeof(T) + n_behind;
@@ -149,7 +149,7 @@ namespace PatchFEM
     {
       static_assert(std::is_trivially_copyable<T>::value, "Ranks exchange plain data.");
       std::vector<T> own;
-      ranks().together([&] { own.resize(n); });
+      ranks().agree_on_errors([&] { own.resize(n); });
       deal(all.data(), ranks().all_gather(n * sizeof(T)), own.data());
       return own;
     }

@@ -48,8 +48,8 @@ namespace PatchFEM
     void barrier() const;
 
     /**
-     * What rank 0 has at @p data becomes that of all. The others sleep until it comes, however long it takes, and leave
-     * their cores to rank 0, which waits for them only where MPI has no room for @p bytes on the way.
+     * Sends rank 0's @p data to all. The others sleep until it comes, however long it takes, and leave their cores to rank
+     * 0, which waits for them only where MPI has no room for @p bytes on the way.
      */
     void broadcast(void *data, std::size_t bytes) const;
 
@@ -63,10 +63,10 @@ namespace PatchFEM
 
     struct Word;
 
-    /** Those of all ranks, of which the own one has @p size bytes. All that is collective begins so. */
+    /** Gathers the words of all ranks; the own one is of @p size bytes. All collective functions begin with it. */
     std::vector<Word> words(const void *own, std::int64_t size) const;
 
-    /** The same, where no rank has an exception. */
+    /** words(), or an exception where a rank has one. */
     std::vector<Word> settled_words(const void *own, std::size_t size) const;
 
     bool any(bool one) const override;
@@ -74,7 +74,7 @@ namespace PatchFEM
     template <typename T, typename Operation>
     void reduce(T *values, int n, T first, const Operation &operation) const;
 
-    /** Until @p done, which lets MPI go on; @p asleep in between, and without a limit. */
+    /** Waits until @p done, which lets MPI go on; @p asleep in between, and without a limit of time. */
     template <typename Done>
     void wait_until(const Done &done, bool asleep = false) const;
     void wait(int n, MPI_Request *requests) const;

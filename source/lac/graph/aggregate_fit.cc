@@ -22,7 +22,7 @@ namespace PatchFEM
   {
     const bool   is_first = counts.empty();
     std::int64_t n[5]     = {}; // looked at; of both calls those apart, and dependences
-    each(A.partitioner(), [&] {
+    defer_errors(A.partitioner(), [&] {
       if (is_first)
         counts.reinit(A.backend(), 4);
       n[0] = dispatch(A.backend(), [&](auto where) {

@@ -55,7 +55,7 @@ namespace PatchFEM::rank_edges
       of_ranks::mark(where, n_edges, from, n, used);
       of_ranks::renumber(where, place, n_edges, n, there.data(), from.data(), to.data());
     });
-    nodes.communicator().each([&] {
+    nodes.communicator().defer_errors([&] {
       const std::vector<int> is_used = used.to_vector();
       for (std::size_t k = 0; k < is_used.size(); ++k)
         require(is_used[k] == 0 || numbers[k] >= 0, "A coarse matrix lacks neighbours of its graph.");

@@ -245,7 +245,7 @@ namespace PatchFEM
     else
     {
       const bool is_shared = matrix.partitioner() != nullptr;
-      each(matrix.partitioner(), [&] {
+      defer_errors(matrix.partitioner(), [&] {
         dispatch(place, [&](auto where) { multigrid::mask_decoupled(where, matrix, descent.n_modes, modes); });
         if (matrix.n_rows() > 0)
           level.tentative.compute(level.aggregates, modes, n_c, descent.n_modes);
@@ -373,7 +373,7 @@ namespace PatchFEM
       level.coarsening.compute(*level.A, level.aggregates, level.tentative, level.diagonal, level.lambda);
     if constexpr (std::is_same_v<Number, double>)
       if (level.rounded != nullptr)
-        each(level.A->partitioner(), [&] { level.rounded->round(level.coarsening); });
+        defer_errors(level.A->partitioner(), [&] { level.rounded->round(level.coarsening); });
     SlicedEllpackMatrix<Number> &coarse = level.coarsening.coarse_matrix();
     if (!level.has_coarse && parameters.has(AMGRule::decoupled_kernel)) // it is being made
       multigrid::settle_null_vectors(coarse, null_vectors, level.settled);
@@ -406,7 +406,7 @@ namespace PatchFEM
       if (rounded_finest != nullptr && level.index == 0 && level.gathered == nullptr)
         try
         {
-          as_one(ranks, [&] {
+          agree_on_errors(ranks, [&] {
             const bool is_known =
                 level.rounded != nullptr && level.rounded->smoother == nullptr; // by initialize_from()
             if (level.rounded == nullptr)
@@ -420,7 +420,7 @@ namespace PatchFEM
         }
         catch (const NotPositiveDefinite &)
         {
-          together(ranks, [] {}); // ranks go on as if nothing was thrown
+          agree_on_errors(ranks, [] {}); // the error is dealt with
           smooth_finest_with(nullptr);
         }
     smoother(*level.A, level, true);

@@ -94,7 +94,7 @@ namespace PatchFEM::multigrid
     axes.held_above = static_cast<double>(-found[1]) / places * axes.length;
 
     Vector<double> u, Au;
-    each(A.partitioner(), [&] {
+    defer_errors(A.partitioner(), [&] {
       A.initialize_vector(u);
       A.initialize_vector(Au, true);
     });

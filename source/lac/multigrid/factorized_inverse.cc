@@ -77,7 +77,7 @@ namespace PatchFEM
                                                      const LargestEigenvalue<Number> &)
   {
     matrix = &A;
-    each(A.partitioner(), [&] {
+    defer_errors(A.partitioner(), [&] {
       if (coefficients.empty())
         inverse.initialize(A, rows, &D_inverse);
       else

@@ -120,7 +120,7 @@ namespace PatchFEM
     std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr)
       fresh = everything->exchange(place, destinations, sources, sent.data(), sizeof(Number) * size);
-    everything->communicator().look();
+    everything->communicator().poll_errors();
     if (fresh != nullptr)
       travel = std::move(fresh);
     travel->run(own.data(), of_others.data());

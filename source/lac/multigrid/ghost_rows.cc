@@ -146,7 +146,7 @@ namespace PatchFEM
     }
     Array<int> received(place, n_received);
     const auto exchange = nodes.exchange(place, destinations, sources, nullptr, sizeof(int)); // until all of it has run
-    nodes.communicator().look();
+    nodes.communicator().poll_errors();
     exchange->run(sent.places.data(), received.data());
 
     Array<int> new_numbers(place, numbers.add(all_named));
@@ -200,7 +200,7 @@ namespace PatchFEM
     std::unique_ptr<Transport::Exchange> fresh; // all ranks have it, or none
     if (travel == nullptr || bytes != block_bytes)
       fresh = nodes.exchange(place, destinations, sources, nullptr, bytes);
-    nodes.communicator().look();
+    nodes.communicator().poll_errors();
     if (fresh != nullptr)
       travel = std::move(fresh);
     block_bytes = bytes;

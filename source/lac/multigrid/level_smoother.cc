@@ -102,7 +102,7 @@ namespace PatchFEM
           if (bytes == nullptr)
             bytes = std::make_shared<ByteMatrix>();
           ProductsInBytes products{A, *bytes};
-          each(A.partitioner(), [&] {
+          defer_errors(A.partitioner(), [&] {
             bytes->reinit(A);
             A.initialize_vector(products.room, true);
           });
@@ -139,7 +139,7 @@ namespace PatchFEM
   {
     matrix  = &A;
     inverse = *D_inverse.block_diagonal();
-    each(A.partitioner(), [&] { find_coefficients(lambda); });
+    defer_errors(A.partitioner(), [&] { find_coefficients(lambda); });
   }
 
   template <typename Number>

@@ -101,7 +101,7 @@ namespace PatchFEM
       return PatchFEM::of_ranks::of_aggregates(where, nodes.sent(place), aggregate_of_node, static_cast<int>(size),
                                                   own);
     });
-    nodes.communicator().look();
+    nodes.communicator().poll_errors();
     if (fresh != nullptr)
       travel = std::move(fresh);
     travel->run(sent.data(), received.data());

@@ -75,7 +75,7 @@ namespace PatchFEM
                                          const LargestEigenvalue<Number>       &lambda_of_diagonal)
   {
     const Backend &place = A.backend();
-    each(A.partitioner(), [&] {
+    defer_errors(A.partitioner(), [&] {
       if (weights.empty())
       {
         patches.reinit(A, *aggregates, storage);

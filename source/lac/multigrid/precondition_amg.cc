@@ -77,7 +77,8 @@ namespace PatchFEM
     fit = true;
     if (led(matrix.backend(), [&] { initialize(matrix, near_null, aggregation, additional_data, null_space); }))
       return;
-    as_one(matrix.partitioner(), [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
+    agree_on_errors(matrix.partitioner(),
+                    [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
   }
 
   template <typename Number>
@@ -151,7 +152,7 @@ namespace PatchFEM
     try
     {
       double found = 0.;
-      as_one(ranks, [&] { found = condition(); });
+      agree_on_errors(ranks, [&] { found = condition(); });
       if (found <= single_limit)
         return true;
       std::ostringstream out;
@@ -161,7 +162,7 @@ namespace PatchFEM
     }
     catch (const Failure &failure)
     {
-      together(ranks, [] {}); // ranks go on as if nothing was thrown
+      agree_on_errors(ranks, [] {}); // the error is dealt with
       reason = failure.what();
     }
     return false;
@@ -228,7 +229,7 @@ namespace PatchFEM
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
     if (!led(matrix.backend(), [&] { update(matrix); }))
-      as_one(matrix.partitioner(), [&] { update_here(matrix); });
+      agree_on_errors(matrix.partitioner(), [&] { update_here(matrix); });
     fit = shared(matrix.backend(), of_levels([](const auto &made) { return made.aggregates_fit(); }));
   }
 

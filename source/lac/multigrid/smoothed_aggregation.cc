@@ -188,7 +188,7 @@ namespace PatchFEM
     }
     // Of coarse nodes elsewhere those remain that P and the coarse matrix have in rows of this rank.
     const Partitioner &nodes = *A.partitioner();
-    nodes.communicator().each(check);
+    nodes.communicator().defer_errors(check);
     const std::int64_t              n_blocks = of_ranks->rows_of_P.n_own();
     std::vector<Partitioner::Ghost> ghosts;
     const Array<int>                final_numbers(place,

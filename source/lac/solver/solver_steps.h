@@ -180,7 +180,7 @@ namespace PatchFEM::solver
       };
       to_unit_length(0);
       advance(0); // with what exchanges and products make when they are first used
-      r.partitioner() != nullptr ? r.partitioner()->communicator().look_once(others) : others();
+      r.partitioner() != nullptr ? r.partitioner()->communicator().poll_errors(others) : others();
       launch(place, 1, [=, found = found.data()] PATCHFEM_DEVICE(std::int64_t) {
         scalars->find_largest(n_steps);
         if (balanced != 0)

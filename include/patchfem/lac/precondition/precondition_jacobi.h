@@ -101,7 +101,7 @@ namespace PatchFEM
     void compute(const Operator<MatrixNumber> &matrix, const int block_size, const double relaxation)
     {
       lead_and_follow(matrix.backend(),
-                      [&] { each(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); }); });
+                      [&] { defer_errors(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); }); });
     }
 
   private:
