@@ -130,7 +130,7 @@ namespace
 
     void measure(const Backend &backend)
     {
-      const bool   owns = backend.group() == nullptr || backend.group()->owns();
+      const bool   owns = is_owner(backend);
       const Space  space(backend, slab(ranks, settings.n_cells, settings.n_layers));
       const double m = settings.n_cells + 1., n_all = 3. * m * m * (double(settings.n_layers) * ranks->size() + 1.);
       char         text[96];

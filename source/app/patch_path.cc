@@ -43,28 +43,28 @@ namespace PatchFEM
       const bool     is_shared    = backend.group() != nullptr;
       const bool     several      = dealii::Utilities::MPI::n_mpi_processes(communicator) > 1;
 
-      PathReport                       report        = {};
-      Space                            space         = {};
-      AssemblerBase<Number>            assembler     = physics.make_assembler(Number());
-      SystemFields                     fields        = {};
-      std::vector<std::vector<double>> free_modes    = {}; ///< by the tables of the batches, 0 where constrained
-      std::vector<std::vector<double>> inertia       = {}; ///< the loads of their inertia, by the tables, too
-      std::vector<unsigned int>        dof_indices   = {}; ///< deal.II's index of each unknown of the matrix
-      const RankGroup::HandOver        handed_before = is_shared ? backend.group()->hand_over() : RankGroup::HandOver();
-      std::size_t                      bytes         = 0;  ///< of space, assembler and matrix
-      double                           load          = 0.; ///< as check_ranges() estimates it
-      bool        conversion = true; ///< one process has memory for a matrix and what it is made of
-      std::size_t expected   = 0;    ///< memory
-      std::size_t in_double  = 0;    ///< the same if levels are too hard for single precision
+      PathReport                       report      = {};
+      Space                            space       = {};
+      AssemblerBase<Number>            assembler   = physics.make_assembler(Number());
+      SystemFields                     fields      = {};
+      std::vector<std::vector<double>> free_modes  = {}; ///< by the tables of the batches, 0 where constrained
+      std::vector<std::vector<double>> inertia     = {}; ///< the loads of their inertia, by the tables, too
+      std::vector<unsigned int>        dof_indices = {}; ///< deal.II's index of each unknown of the matrix
+      const RankGroup::Statistics gathered_before = is_shared ? backend.group()->statistics() : RankGroup::Statistics();
+      std::size_t                 bytes           = 0;  ///< of space, assembler and matrix
+      double                      load            = 0.; ///< as check_ranges() estimates it
+      bool                        conversion = true;    ///< one process has memory for a matrix and what it is made of
+      std::size_t                 expected   = 0;       ///< memory
+      std::size_t                 in_double  = 0;       ///< the same if levels are too hard for single precision
 
       PathReport run(SolutionVector &solution)
       {
-        lead(backend, [&] { prepare_choice(backend, assembly, n_dofs); });
+        on_owner(backend, [&] { prepare_choice(backend, assembly, n_dofs); });
         memory::reset_peak(backend.kind());
         report.solved = std::make_shared<SolvedSpace>();
         extract();
         std::vector<double> values; // by the tables of the batches
-        lead(backend, [&] {
+        on_owner(backend, [&] {
           make_plan();
           values = solve(choose_format());
           if (report.amg && !report.amg->fallback.empty())
@@ -78,8 +78,8 @@ namespace PatchFEM
         if (is_shared)
         {
           const double seconds = timed(all_ranks, progress, "solution to its ranks", [&] {
-            values              = space.group()->deal_unknowns(values);
-            report.cell_patches = space.group()->deal_cells(report.cell_patches);
+            values              = space.group()->scatter_unknowns(values);
+            report.cell_patches = space.group()->scatter_cells(report.cell_patches);
           });
           report.seconds.solve = report.seconds.solve.value_or(0.) + seconds;
         }
@@ -120,7 +120,7 @@ namespace PatchFEM
             check_memory(tables);
             space = Space(backend, std::move(tables), data);
           }
-          lead(backend, [&] { backend.synchronize(); });
+          on_owner(backend, [&] { backend.synchronize(); });
         });
       }
 
@@ -129,12 +129,12 @@ namespace PatchFEM
       {
         const auto group = std::make_shared<const GroupTables>(
             *backend.group(), std::make_shared<const ElementTables>(std::move(tables)));
-        fields = {group->collect(fields.coefficients), group->collect(fields.body_load),
-                  group->collect(fields.face_terms)};
+        fields = {group->gather(fields.coefficients), group->gather(fields.body_load),
+                  group->gather(fields.face_terms)};
         for (auto *vectors : {&free_modes, &inertia})
           for (std::vector<double> &values : *vectors)
-            values = group->collect_unknowns(values);
-        lead(backend, [&] { check_memory(*group->merged()); });
+            values = group->gather_unknowns(values);
+        on_owner(backend, [&] { check_memory(*group->merged()); });
         space = Space(backend, group, data);
       }
 
@@ -304,11 +304,11 @@ namespace PatchFEM
         report.ranks   = tables.ranks.communicator->all_gather(share);
         if (!is_shared)
           return;
-        const RankGroup::HandOver hand_over = backend.group()->hand_over();
-        const auto                owners    = backend.group()->owners();
-        report.sharing                      = PathReport::Sharing{
-            backend.group()->groups(), owners ? transport_of(*owners, backend)->name() : "", hand_over.window_bytes,
-            hand_over.bytes - handed_before.bytes, hand_over.seconds - handed_before.seconds};
+        const RankGroup::Statistics gathered = backend.group()->statistics();
+        const auto                  owners   = backend.group()->owners();
+        report.sharing                       = PathReport::Sharing{
+            backend.group()->groups(), owners ? transport_of(*owners, backend)->name() : "", gathered.window_bytes,
+            gathered.bytes - gathered_before.bytes, gathered.seconds - gathered_before.seconds};
       }
 
       /** The free modes at the unknowns of @p matrix that are not constrained, if there are any. */

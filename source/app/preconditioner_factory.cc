@@ -313,7 +313,7 @@ namespace PatchFEM
       refuse_natural();
     return [natural, refuse_natural, found = look_for_backend(name, communicator)] {
       const Backend backend = found();
-      lead(backend, [&] {
+      on_owner(backend, [&] {
         if (natural && backend.kind() == BackendKind::cuda)
           refuse_natural();
       });

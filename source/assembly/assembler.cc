@@ -12,7 +12,7 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::reinit(const Space space, const AdditionalData &data)
   {
-    lead_and_follow(space.backend(), [&] { reinit_here(space, data); });
+    on_owner_then_members(space.backend(), [&] { reinit_here(space, data); });
   }
 
   template <typename Number>
@@ -25,7 +25,8 @@ namespace PatchFEM
             "The weak form and the finite element have different numbers of components.");
     require(data.concurrent >= 0 && data.concurrent <= 32, "At most 32 patches share a multiprocessor.");
     const std::size_t there = space.backend().patch_memory(), least = 2048 * std::max(4, data.concurrent);
-    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there) || !owns(space.backend()),
+    require(data.fast_memory == 0 || (data.fast_memory >= least && data.fast_memory <= there) ||
+                !is_owner(space.backend()),
             "Fast memory must be 0, or between ", least, " and the ", there, " bytes that there are, not ",
             data.fast_memory, ".");
     domain = Space(); // until all of the new one is there
@@ -136,7 +137,7 @@ namespace PatchFEM
       for (const double value : values)
         require(std::isfinite(value), "A boundary term is not finite; correct its expression.");
     };
-    lead_and_follow(elements.backend(), [&] {
+    on_owner_then_members(elements.backend(), [&] {
       check(terms.load, n_points * elements.n_components());
       check(terms.robin, n_points);
       face_load.copy_from(elements.backend(), std::vector<Number>(terms.load.begin(), terms.load.end()));
@@ -192,7 +193,7 @@ namespace PatchFEM
   template <typename Number>
   std::vector<std::string> AssemblerBase<Number>::kernel_names() const
   {
-    return lead_and_follow(domain.backend(), [&] {
+    return on_owner_then_members(domain.backend(), [&] {
       std::vector<std::string>  result(passes.size());
       AssemblyArguments<Number> a = data_arguments();
       for (const Pass &pass : passes)
@@ -268,7 +269,7 @@ namespace PatchFEM
   template <typename Number>
   void AssemblerBase<Number>::run(MatrixBase<Number> *const matrix, Vector<Number> *const rhs)
   {
-    lead_and_follow(domain.backend(), [&] {
+    on_owner_then_members(domain.backend(), [&] {
       const MatrixTarget<Number> to = matrix != nullptr ? target(*matrix) : MatrixTarget<Number>();
       if (rhs != nullptr)
         domain.initialize_dof_vector(*rhs, true);

@@ -77,7 +77,7 @@ namespace PatchFEM
   template <typename Number>
   void ConstraintLines::distribute(Vector<Number> &x) const
   {
-    lead_and_follow(place, [&] {
+    on_owner_then_members(place, [&] {
       check(x);
       x.update_ghosts(); // which are masters, and have lines of their own behind the elements
       launch(place, [&](auto where) {
@@ -89,7 +89,7 @@ namespace PatchFEM
   template <typename Number>
   void ConstraintLines::set_zero(Vector<Number> &x) const
   {
-    lead_and_follow(place, [&] {
+    on_owner_then_members(place, [&] {
       check(x);
       launch(place, [&](auto where) {
         kernels::parallel_for(where, n_lines(), kernels::SetConstrainedZeroBody<Number>{view(), x.data()});
@@ -100,7 +100,7 @@ namespace PatchFEM
   template <typename Number>
   void ConstraintLines::condense(Vector<Number> &b) const
   {
-    lead_and_follow(place, [&] {
+    on_owner_then_members(place, [&] {
       check(b);
       b.update_ghosts();
       launch(place, [&](auto where) {
@@ -113,7 +113,7 @@ namespace PatchFEM
   template <typename Number>
   void ConstraintLines::condense(const Operator<Number> &A, Vector<Number> &b) const
   {
-    lead_and_follow(place, [&] {
+    on_owner_then_members(place, [&] {
       check(b);
       require(std::size_t(A.n_rows()) == n_unknowns && A.partitioner() == ranks &&
                   (ranks != nullptr || A.n_columns() == A.n_rows()),

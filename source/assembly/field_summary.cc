@@ -173,9 +173,9 @@ namespace PatchFEM::internal
       const ElementTables             &tables = space.tables();
       std::vector<std::vector<double>> values;
       for (std::size_t b = 0; b < tables.batches.size(); ++b)
-        values.push_back(space.backend().group()->collect(field.values()[b].data(),
-                                                          std::size_t(tables.ranks.n_own_cells[b]) *
-                                                              request.points[b].n_quadrature * field.n_values()));
+        values.push_back(space.backend().group()->gather(field.values()[b].data(),
+                                                         std::size_t(tables.ranks.n_own_cells[b]) *
+                                                             request.points[b].n_quadrature * field.n_values()));
       return CoefficientField::at_quadrature_points(field.n_values(), std::move(values));
     }
 
@@ -184,7 +184,7 @@ namespace PatchFEM::internal
     void reduce(const Space &space, const Vector<double> &u, const LawRequest &request, const Function &function)
     {
       const CoefficientField field = on_owner(space, request);
-      lead(space.backend(), [&] {
+      on_owner(space.backend(), [&] {
         u.update_ghosts();
         Reduction reduction(space, u, request, field);
         function(reduction);

@@ -19,10 +19,10 @@ namespace PatchFEM
       std::vector<int>    unknowns, n_masters, masters;
       std::vector<double> weights, inhomogeneities;
 
-      Lines collected(const RankGroup &group) const
+      Lines gathered(const RankGroup &group) const
       {
-        return {group.collect(unknowns), group.collect(n_masters), group.collect(masters), group.collect(weights),
-                group.collect(inhomogeneities)};
+        return {group.gather(unknowns), group.gather(n_masters), group.gather(masters), group.gather(weights),
+                group.gather(inhomogeneities)};
       }
 
       /** Line @p l, whose masters begin at @p m, of @p other. */
@@ -95,7 +95,7 @@ namespace PatchFEM
       collect_cells(places);
       collect_faces(places);
       collect_lines();
-      if (!group.owns())
+      if (!group.is_owner())
         return std::make_shared<const ElementTables>(without_cells());
       result.ranks.communicator = group.owners();
       return std::make_shared<const ElementTables>(std::move(result));
@@ -183,10 +183,10 @@ namespace PatchFEM
       result.n_components         = n_comp;
       result.n_nodes              = static_cast<int>(n_owned + outside.size());
       const std::size_t n_outside = outside.size();
-      result.dof_indices = group.collect(from.dof_indices.data(), has_indices ? std::size_t(n_here) * n_comp : 0,
-                                         has_indices ? n_outside * n_comp : 0);
-      result.points = group.collect(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim,
-                                    has_points ? 0 : n_outside * dim);
+      result.dof_indices = group.gather(from.dof_indices.data(), has_indices ? std::size_t(n_here) * n_comp : 0,
+                                        has_indices ? n_outside * n_comp : 0);
+      result.points      = group.gather(from.points.data(), has_points ? from.points.size() : std::size_t(n_here) * dim,
+                                   has_points ? 0 : n_outside * dim);
       result.ranks.n_owned_nodes = static_cast<int>(n_owned);
       result.ranks.ghosts        = outside;
       if (is_alone)
@@ -207,8 +207,8 @@ namespace PatchFEM
           if (!has_points)
             std::copy_n(from.points.data() + std::size_t(i) * dim, dim, ghost.point);
         }
-      ghosts = group.collect(ghosts);
-      if (!group.owns())
+      ghosts = group.gather(ghosts);
+      if (!group.is_owner())
         return;
       for (const Ghost &ghost : ghosts)
       {
@@ -310,7 +310,7 @@ namespace PatchFEM
             stream.push_back(first_own[b] + i);
         }
       }
-      stream = group.collect(stream);
+      stream = group.gather(stream);
       std::map<int, RankTables::Copies> out;
       for (auto i = stream.begin(); i != stream.end();)
       {
@@ -364,19 +364,19 @@ namespace PatchFEM
           next += received.n_cells[b];
         }
         if (!is_alone)
-          target = group.collect(target);
+          target = group.gather(target);
         // [cell][width], of which @p number makes those of the group.
         const auto merge = [&](const std::vector<int> &values, const int width, const auto &number) {
           std::vector<int> own(std::size_t(from.ranks.n_own_cells[b]) * width), copies;
           std::transform(values.begin(), values.begin() + own.size(), own.begin(), number);
-          std::vector<int> merged = group.collect(own, std::size_t(n_copies[b]) * width);
+          std::vector<int> merged = group.gather(own, std::size_t(n_copies[b]) * width);
           if (is_alone)
             return merged;
           for (const int cell : here)
             std::transform(values.begin() + std::size_t(cell) * width, values.begin() + std::size_t(cell + 1) * width,
                            std::back_inserter(copies), number);
-          copies = group.collect(copies);
-          for (std::size_t i = 0; i < target.size() && group.owns(); ++i)
+          copies = group.gather(copies);
+          for (std::size_t i = 0; i < target.size() && group.is_owner(); ++i)
             std::copy_n(copies.data() + i * width, width, merged.data() + std::size_t(target[i]) * width);
           return merged;
         };
@@ -396,7 +396,7 @@ namespace PatchFEM
       std::vector<FaceEntry> own(from.faces.begin(), from.faces.begin() + from.ranks.n_own_faces);
       for (FaceEntry &face : own)
         face.cell += first_own[face.batch];
-      result.faces             = group.collect(own, n_copies[n_batches]);
+      result.faces             = group.gather(own, n_copies[n_batches]);
       result.ranks.n_own_faces = n_own[n_batches];
       if (is_alone)
         return;
@@ -419,8 +419,8 @@ namespace PatchFEM
         for (int b = 0; b < n_batches; ++b)
           first[b] += received.n_cells[b];
       }
-      copies = group.collect(copies);
-      target = group.collect(target);
+      copies = group.gather(copies);
+      target = group.gather(target);
       for (std::size_t i = 0; i < target.size(); ++i)
         result.faces[target[i]] = copies[i];
     }
@@ -445,10 +445,10 @@ namespace PatchFEM
           to.weights.push_back(table.weights[m]);
         }
       }
-      Lines lines = own.collected(group);
+      Lines lines = own.gathered(group);
       if (!is_alone)
       {
-        const Lines                                        others = foreign.collected(group);
+        const Lines                                        others = foreign.gathered(group);
         std::map<int, std::pair<std::size_t, std::size_t>> first; // by unknown, a line and its first master
         std::size_t                                        m = 0;
         for (std::size_t l = 0; l < others.unknowns.size(); m += others.n_masters[l++])
@@ -480,12 +480,12 @@ namespace PatchFEM
       return;
     }
     Merger merger{group, *tables};
-    tables->ranks.communicator->agree_on_errors([&] { all = merger.run(); }); // what one group says the others are told
+    tables->ranks.communicator->agree_on_errors([&] { all = merger.run(); }); // errors of a group are those of all
     n_active_cells     = merger.n_active;
-    n_all_active_cells = group.owns() ? merger.n_all_active : 0;
+    n_all_active_cells = group.is_owner() ? merger.n_all_active : 0;
   }
 
-  CoefficientField GroupTables::collect(const CoefficientField &field) const
+  CoefficientField GroupTables::gather(const CoefficientField &field) const
   {
     using View = CoefficientView<double>;
     if (field.kind() != View::cell && field.kind() != View::quadrature_point)
@@ -506,12 +506,12 @@ namespace PatchFEM
     });
     std::vector<std::vector<double>> values;
     for (std::size_t b = 0; b < n_own.size(); ++b)
-      values.push_back(group.collect(field.values()[b].data(), n_own[b]));
+      values.push_back(group.gather(field.values()[b].data(), n_own[b]));
     return field.kind() == View::cell ? CoefficientField::by_cell(field.n_values(), std::move(values))
                                       : CoefficientField::at_quadrature_points(field.n_values(), std::move(values));
   }
 
-  FaceTerms GroupTables::collect(const FaceTerms &terms) const
+  FaceTerms GroupTables::gather(const FaceTerms &terms) const
   {
     std::size_t n_own = 0, n_all = 0;
     for (std::size_t face = 0; face < tables->faces.size(); ++face)
@@ -532,7 +532,7 @@ namespace PatchFEM
     });
     const auto of_group = [&](std::vector<double> values, const std::size_t n) {
       values.resize(n, 0.);
-      return group.collect(values);
+      return group.gather(values);
     };
     FaceTerms result;
     if (there[0] != 0)
@@ -542,22 +542,22 @@ namespace PatchFEM
     return result;
   }
 
-  std::vector<unsigned int> GroupTables::deal_cells(std::vector<unsigned int> values) const
+  std::vector<unsigned int> GroupTables::scatter_cells(std::vector<unsigned int> values) const
   {
     if (all == tables)
       return values;
     values.resize(n_all_active_cells);
-    return group.deal(values, n_active_cells);
+    return group.scatter(values, n_active_cells);
   }
 
-  std::vector<double> GroupTables::collect_lines(const std::vector<double>   &values,
-                                                 const std::function<void()> &check) const
+  std::vector<double> GroupTables::gather_lines(const std::vector<double>   &values,
+                                                const std::function<void()> &check) const
   {
     tables->ranks.communicator->agree_on_errors(check);
     const std::vector<int> &lines = tables->constraints.constrained;
     const auto              n_own =
         std::lower_bound(lines.begin(), lines.end(), tables->n_owned_nodes() * tables->n_components) - lines.begin();
-    std::vector<double> result = group.collect(values.data(), n_own);
+    std::vector<double> result = group.gather(values.data(), n_own);
     result.resize(all->constraints.n_lines(), 0.);
     return result;
   }

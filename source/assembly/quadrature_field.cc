@@ -19,7 +19,7 @@ namespace PatchFEM
       data->first[b] = size;
       size += std::int64_t(view.batch[b].n_cells) * view.batch[b].reference.n_quadrature * n;
     }
-    lead_and_follow(space.backend(), [&] {
+    on_owner_then_members(space.backend(), [&] {
       data->values.reinit(space.backend(), size);
       data->values.set_zero();
     });
@@ -85,7 +85,7 @@ namespace PatchFEM
                  Vector<Number>                &rhs)
   {
     const ElementBatches &batches = space.batches();
-    lead_and_follow(space.backend(), [&] {
+    on_owner_then_members(space.backend(), [&] {
       const CoefficientView<Number> f = load.view(space, batches.n_components(), "The load of integrate()");
       const CoefficientView<Number> F =
           flux.view(space, batches.n_components() * batches.dimension(), "The flux of integrate()");

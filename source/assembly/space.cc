@@ -38,7 +38,7 @@ namespace PatchFEM
   {
     state->group  = std::move(tables);
     state->tables = state->group->merged();
-    lead_and_follow(backend, [&] { made(state->batches, backend, *state->tables, data); });
+    on_owner_then_members(backend, [&] { made(state->batches, backend, *state->tables, data); });
   }
 
   Space::State &Space::get() const
@@ -50,7 +50,7 @@ namespace PatchFEM
   const Sparsity &Space::sparsity() const
   {
     State &s = get();
-    lead_and_follow(backend(), [&] {
+    on_owner_then_members(backend(), [&] {
       if (!s.sparsity)
         made(s.sparsity, *s.batches, made(s.row_cells, *s.batches));
     });
@@ -123,7 +123,7 @@ namespace PatchFEM
   template <typename Number>
   std::vector<double> Space::by_tables(const Vector<Number> &vector) const
   {
-    return lead_and_follow(backend(), [&] {
+    return on_owner_then_members(backend(), [&] {
       require(vector.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
       const std::vector<Number> values = vector.copy_to_host();
       const std::vector<int>   &node   = batches().new_of_old();
@@ -140,7 +140,7 @@ namespace PatchFEM
   template <typename Number>
   void Space::from_tables(const std::vector<double> &values, Vector<Number> &vector) const
   {
-    lead_and_follow(backend(), [&] {
+    on_owner_then_members(backend(), [&] {
       require(values.size() == std::size_t(n_dofs()), "A vector does not have an entry for each unknown of its space.");
       const std::vector<int> &node   = batches().new_of_old();
       const int               n_comp = batches().n_components();
@@ -161,12 +161,12 @@ namespace PatchFEM
 
   CoefficientField Space::with_copies(const CoefficientField &of_rank) const
   {
-    using View                        = CoefficientView<double>;
-    const bool              collects  = group() != nullptr && !backend().group()->leading();
-    const CoefficientField  collected = collects ? group()->collect(of_rank) : CoefficientField();
-    const CoefficientField &field     = collects ? collected : of_rank;
-    const ElementTables    &tables    = tables_of_batches();
-    const RankTables       &ranks     = tables.ranks;
+    using View                       = CoefficientView<double>;
+    const bool              gathers  = group() != nullptr && !backend().group()->runs_alone();
+    const CoefficientField  gathered = gathers ? group()->gather(of_rank) : CoefficientField();
+    const CoefficientField &field    = gathers ? gathered : of_rank;
+    const ElementTables    &tables   = tables_of_batches();
+    const RankTables       &ranks    = tables.ranks;
     if (!ranks.several() || (field.kind() != View::cell && field.kind() != View::quadrature_point))
       return field;
     std::vector<int>                 widths;
@@ -193,11 +193,11 @@ namespace PatchFEM
 
   FaceTerms Space::with_copies(const FaceTerms &of_rank) const
   {
-    const bool           collects  = group() != nullptr && !backend().group()->leading();
-    const FaceTerms      collected = collects ? group()->collect(of_rank) : FaceTerms();
-    const FaceTerms     &terms     = collects ? collected : of_rank;
-    const ElementTables &tables    = tables_of_batches();
-    const RankTables    &ranks     = tables.ranks;
+    const bool           gathers  = group() != nullptr && !backend().group()->runs_alone();
+    const FaceTerms      gathered = gathers ? group()->gather(of_rank) : FaceTerms();
+    const FaceTerms     &terms    = gathers ? gathered : of_rank;
+    const ElementTables &tables   = tables_of_batches();
+    const RankTables    &ranks    = tables.ranks;
     if (!ranks.several())
       return terms;
     // All values of a face side by side, with room for the points of the largest one; which terms there are, all know.
@@ -259,7 +259,7 @@ namespace PatchFEM
 
   NearNullSpace Space::constants() const
   {
-    return lead_and_follow(backend(), [&] {
+    return on_owner_then_members(backend(), [&] {
       NearNullSpace result = NearNullSpace::constants(batches().n_components(), batches().dimension(), owned_points());
       result.set_embedding(linear_embedding());
       return result;
@@ -268,7 +268,7 @@ namespace PatchFEM
 
   NearNullSpace Space::rigid_body_modes() const
   {
-    return lead_and_follow(backend(), [&] { return rigid_body_modes_here(); });
+    return on_owner_then_members(backend(), [&] { return rigid_body_modes_here(); });
   }
 
   NearNullSpace Space::rigid_body_modes_here() const
@@ -287,7 +287,7 @@ namespace PatchFEM
 
   const RowCells &Space::node_cells() const
   {
-    lead_and_follow(backend(), [&] { made(get().node_cells, batches(), false); });
+    on_owner_then_members(backend(), [&] { made(get().node_cells, batches(), false); });
     return *get().node_cells;
   }
 
@@ -295,7 +295,8 @@ namespace PatchFEM
   {
     static const ConstraintTable none;
     State                       &s = get();
-    lead_and_follow(backend(), [&] { made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none); });
+    on_owner_then_members(backend(),
+                          [&] { made(s.lines, *s.batches, s.is_constrained ? s.tables->constraints : none); });
     return *s.lines;
   }
 
@@ -324,11 +325,11 @@ namespace PatchFEM
       for (const double value : of_rank)
         require(std::isfinite(value), "The inhomogeneity of a constraint is not finite.");
     };
-    State                    &s         = get();
-    const std::vector<double> collected = s.group ? s.group->collect_lines(of_rank, check) : std::vector<double>();
+    State                    &s        = get();
+    const std::vector<double> gathered = s.group ? s.group->gather_lines(of_rank, check) : std::vector<double>();
     if (!s.group)
       check();
-    const std::vector<double> &values = s.group ? collected : of_rank;
+    const std::vector<double> &values = s.group ? gathered : of_rank;
     const ConstraintLines     &lines  = constraints();
     s.lines->set_inhomogeneities(s.tables->ranks.several() ? values_of_owners(values) : values);
     s.batches->set_inhomogeneities(lines.constrained_unknowns(), lines.inhomogeneities());
@@ -344,7 +345,7 @@ namespace PatchFEM
       free->tables         = s.tables;
       free->is_constrained = false;
       free->batches        = std::make_unique<ElementBatches>();
-      lead_and_follow(backend(), [&] { free->batches->reinit_unconstrained(*s.batches, *s.tables); });
+      on_owner_then_members(backend(), [&] { free->batches->reinit_unconstrained(*s.batches, *s.tables); });
       s.unconstrained = std::move(free);
     }
     Space result;

@@ -14,7 +14,7 @@ namespace PatchFEM
   template <typename Number>
   void Operator<Number>::check_product(const Vector<Number> &dst, const Vector<Number> &src) const
   {
-    lead(backend(), [&] {
+    on_owner(backend(), [&] {
       require(
           partitioner() == src.partitioner(),
           "A matrix was multiplied with a vector of other ranks; Operator::initialize_vector() makes one that fits.");
@@ -32,7 +32,7 @@ namespace PatchFEM
   void Operator<Number>::check_residual(const Vector<Number> &r, const Vector<Number> &x, const Vector<Number> &b) const
   {
     check_product(r, x);
-    lead(backend(), [&] {
+    on_owner(backend(), [&] {
       require(b.size() == r.size() && b.backend() == backend(), "A right-hand side does not fit its matrix.");
     });
   }

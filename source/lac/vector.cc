@@ -22,7 +22,7 @@ namespace PatchFEM
   template <typename Number>
   void Vector<Number>::reinit(const Backend &backend, const std::size_t n, const bool omit_zeroing_entries)
   {
-    lead_and_follow(backend, [&] { allocate(backend, n); });
+    on_owner_then_members(backend, [&] { allocate(backend, n); });
     if (!omit_zeroing_entries)
       *this = Number(0);
   }
@@ -99,12 +99,12 @@ namespace PatchFEM
   double Vector<Number>::sum(const Kernel &kernel) const
   {
     double result = 0.;
-    lead(backend(), [&] {
+    on_owner(backend(), [&] {
       result = kernel();
       if (ranks != nullptr)
         ranks->communicator().sum(&result, 1);
     });
-    return shared(backend(), result);
+    return broadcast(backend(), result);
   }
 
   /** For copies of @p other, on this rank alone: members of a group are empty, and need not be where their owner is. */
@@ -178,13 +178,13 @@ namespace PatchFEM
   double Vector<Number>::linfty_norm() const
   {
     double largest = 0.;
-    lead(backend(), [&] {
+    on_owner(backend(), [&] {
       largest =
           reduce([&](auto where, double *, double *result) { kernels::linfty_norm(where, size(), data(), result); });
       if (ranks != nullptr)
         largest = ranks->communicator().maximum(largest);
     });
-    return shared(backend(), largest);
+    return broadcast(backend(), largest);
   }
 
   template <typename Number>

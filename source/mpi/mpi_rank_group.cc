@@ -195,12 +195,12 @@ namespace PatchFEM
         return result;
       }
 
-      using RankGroup::collect, RankGroup::deal, RankGroup::tell;
+      using RankGroup::broadcast, RankGroup::gather, RankGroup::scatter;
 
     protected:
-      void tell(void *const data, const std::size_t bytes) const override { own->broadcast(data, bytes); }
+      void broadcast(void *const data, const std::size_t bytes) const override { own->broadcast(data, bytes); }
 
-      void collect(const void *const from, const std::vector<std::size_t> &bytes, void *const all) const override
+      void gather(const void *const from, const std::vector<std::size_t> &bytes, void *const all) const override
       {
         const auto own_part   = static_cast<const char *>(from);
         const auto of_members = static_cast<char *>(all);
@@ -214,7 +214,7 @@ namespace PatchFEM
           std::memcpy(all, from, bytes[0]);
       }
 
-      void deal(const void *const all, const std::vector<std::size_t> &bytes, void *const to) const override
+      void scatter(const void *const all, const std::vector<std::size_t> &bytes, void *const to) const override
       {
         const auto of_members = static_cast<const char *>(all);
         const auto own_part   = static_cast<char *>(to);
@@ -235,14 +235,14 @@ namespace PatchFEM
                  [&](const std::int64_t i) { static_cast<volatile char *>(memory)[i * page] = 0; });
       }
 
-      void widen() const override
+      void take_cores() const override
       {
         threads_of_rank = max_threads();
         sched_setaffinity(0, sizeof(of_all), &of_all);
         set_max_threads(n_threads);
       }
 
-      void narrow() const override
+      void give_back_cores() const override
       {
         set_max_threads(threads_of_rank);
         sched_setaffinity(0, sizeof(of_rank), &of_rank);
@@ -273,12 +273,12 @@ namespace PatchFEM
             body(i);
           return;
         }
-        widen();
+        take_cores();
         parallel_for(n, body);
-        narrow();
+        give_back_cores();
       }
 
-      /** Of what a member hands over or gets. */
+      /** A part of what a member sends in gather() or receives in scatter(). */
       struct Piece
       {
         std::size_t begin, begin_of_all, n; ///< bytes, among its own and in the order of ranks
@@ -297,7 +297,7 @@ namespace PatchFEM
         const int  n_ranks = own->size();
         const auto most    = n_ranks > 1 ? *std::max_element(bytes.begin() + 1, bytes.end()) : 0;
         char       come    = 0;
-        tell(&come, 1); // members sleep until the owner comes
+        broadcast(&come, 1); // members sleep until the owner comes
         if (windows.empty() && n_ranks > 1)
           make_windows();
         std::vector<std::size_t> offsets{0};
@@ -319,8 +319,8 @@ namespace PatchFEM
           own->barrier();
           MPI_Win_sync(window);
         }
-        handed.seconds += std::chrono::duration<double>(Clock::now() - start).count();
-        handed.bytes += static_cast<double>(offsets.back() - bytes[0]);
+        gathered.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+        gathered.bytes += static_cast<double>(offsets.back() - bytes[0]);
       }
 
       /** One for each member. They stay until MPI ends. */
@@ -352,7 +352,7 @@ namespace PatchFEM
           MPI_Win_shared_query(window, rank, &size, &unit, &memory);
           windows.push_back(static_cast<char *>(memory));
         }
-        handed.window_bytes = static_cast<double>(window_bytes) * static_cast<double>(n_members);
+        gathered.window_bytes = static_cast<double>(window_bytes) * static_cast<double>(n_members);
       }
 
       static void set_max_threads([[maybe_unused]] const int n)

@@ -99,7 +99,7 @@ namespace
       assembler.assemble(A, rhs);
     }
 
-    bool has_rows() const { return space.backend().group() == nullptr || space.backend().group()->owns(); }
+    bool has_rows() const { return is_owner(space.backend()); }
 
     /** [node of this rank] */
     std::vector<Point<dim>> points() const
@@ -164,7 +164,7 @@ namespace
       step.prolongator().vmult(fine, coarse);
       return fine.copy_to_host();
     };
-    PatchFEM::lead(ours.space.backend(), [&] {
+    PatchFEM::on_owner(ours.space.backend(), [&] {
       Coarsening                                  step, step_of_one;
       Vector<double>                              u, u_of_one, Pu, Pu_of_one;
       std::map<std::array<long, dim + 1>, double> expected;

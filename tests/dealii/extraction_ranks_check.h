@@ -449,7 +449,7 @@ namespace RankCheck
       for (const auto &[column, value] : columns)
         entries.push_back({row, column, value});
     Rows result;
-    for (const Entry &entry : shared_backend().group()->collect(entries))
+    for (const Entry &entry : shared_backend().group()->gather(entries))
       (entry.column == rhs ? result.rhs[entry.row] : result.matrix[entry.row][entry.column]) = entry.value;
     return result;
   }
@@ -460,7 +460,7 @@ namespace RankCheck
   {
     const ElementTables &merged = *group.merged();
     Rows                 rows;
-    if (shared_backend().group()->owns())
+    if (shared_backend().group()->is_owner())
       rows = assemble<dim>(merged, elastic);
     else
       EXPECT_EQ(merged.n_cells(), 0u);

@@ -168,7 +168,7 @@ namespace
         PreconditionAMG<double> amg_of_one, amg;
         amg_of_one.initialize(all.matrix, all.modes(), data, motions_of_all);
         amg.initialize(ours.matrix, ours.modes(), data, motions);
-        const bool has_levels = backend.group() == nullptr || backend.group()->owns();
+        const bool has_levels = is_owner(backend);
         EXPECT_EQ(amg.n_levels() > 0, has_levels);
         if (options.width == 1. && held && has_levels) // of flat cells the last levels of both see other modes
         {
@@ -301,7 +301,7 @@ namespace
         rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
     for (const Backend &backend : rank_tables::backends())
     {
-      const bool            has_levels = backend.group() == nullptr || backend.group()->owns();
+      const bool            has_levels = is_owner(backend);
       System<Elasticity<3>> ours(backend, own);
       Data                  data = Case::more_levels(), in_double = data;
       in_double.single_precision = false;
@@ -350,7 +350,7 @@ namespace
           rank_tables::part(tables, rank_tables::owners(tables, communicator->size()), communicator);
       for (const Backend &backend : rank_tables::backends())
       {
-        const bool            has_levels = backend.group() == nullptr || backend.group()->owns();
+        const bool            has_levels = is_owner(backend);
         System<Elasticity<3>> ours(backend, own);
         Data                  data = Case::more_levels(), in_double = data;
         in_double.single_precision = false;

@@ -60,7 +60,7 @@ namespace
     {
       for (const auto &[what, call] : calls)
       {
-        if (owns(backend))
+        if (is_owner(backend))
           memory::limit_emulated_device(memory::in_use(backend.kind()));
         const std::string message = message_of(call);
         memory::limit_emulated_device(SIZE_MAX);
@@ -119,7 +119,7 @@ namespace
   {
     const Space                 V = space();
     SlicedEllpackMatrix<double> A;
-    Vector<double>              v, few(backend, owns(backend) ? 3 : 0);
+    Vector<double>              v, few(backend, is_owner(backend) ? 3 : 0);
     Assembler<Elasticity<3>>    assembler(V);
     QuadratureField<double>     field(V, 2);
     PreconditionJacobi<double>  jacobi;

@@ -73,9 +73,9 @@ namespace
         }
       }
       EXPECT_EQ(next, n);
-      EXPECT_EQ(group.owns(), group.groups()[group.group_of()[me]].ranks[0] == me);
-      EXPECT_EQ(backend.kind(), group.owns() ? BackendKind::emulated_device : BackendKind::host);
-      EXPECT_EQ(group.owners() != nullptr, group.owns() && n_groups > 1);
+      EXPECT_EQ(group.is_owner(), group.groups()[group.group_of()[me]].ranks[0] == me);
+      EXPECT_EQ(backend.kind(), group.is_owner() ? BackendKind::emulated_device : BackendKind::host);
+      EXPECT_EQ(group.owners() != nullptr, group.is_owner() && n_groups > 1);
       EXPECT_EQ(group.description().find("idle") != std::string::npos, n_devices > n) << group.description();
       group.connect(); // which emulated devices need not
       EXPECT_EQ(group.description().find("exchange by"), std::string::npos) << group.description();
@@ -92,7 +92,7 @@ namespace
                 std::string::npos);
     }
     const Backend     too_small = backend_on(1, 100);
-    const std::string message   = message_of([&] { too_small.group()->collect(std::vector<int>{1}); });
+    const std::string message   = message_of([&] { too_small.group()->gather(std::vector<int>{1}); });
     EXPECT_NE(message.find(text_of("at least ", 4096 * (n - 1), " bytes, but 100 are there")), std::string::npos)
         << message;
     // The variable that says which devices CUDA shows need not be the same on all ranks.
@@ -102,7 +102,7 @@ namespace
   }
 
   /** Lists of all lengths, in one piece and in many. */
-  TEST_F(RankGroups, HandOverLists)
+  TEST_F(RankGroups, GatherAndScatterLists)
   {
     for (const int n_devices : {1, 2})
       for (const std::size_t window : {std::size_t(1) << 20, std::size_t(4096) * n})
@@ -120,16 +120,16 @@ namespace
           for (const int rank : share)
             for (const double value : list(rank, length))
               expected.push_back(value);
-          const std::vector<double> own = list(me, length), collected = group.collect(own);
-          EXPECT_EQ(collected, group.owns() ? expected : std::vector<double>());
-          EXPECT_EQ(group.deal(collected, own.size()), own);
+          const std::vector<double> own = list(me, length), collected = group.gather(own);
+          EXPECT_EQ(collected, group.is_owner() ? expected : std::vector<double>());
+          EXPECT_EQ(group.scatter(collected, own.size()), own);
         }
-        EXPECT_GT(group.hand_over().bytes, share.size() > 1 && share.back() > 0 ? 1. : -1.);
-        EXPECT_LE(group.hand_over().window_bytes, double(window));
+        EXPECT_GT(group.statistics().bytes, share.size() > 1 && share.back() > 0 ? 1. : -1.);
+        EXPECT_LE(group.statistics().window_bytes, double(window));
       }
   }
 
-  TEST_F(RankGroups, AreLed)
+  TEST_F(RankGroups, WorkOnTheirOwners)
   {
     for (const int n_devices : {1, 2, 3})
     {
@@ -137,13 +137,13 @@ namespace
       const RankGroup &group   = *backend.group();
       const int        owner   = group.groups()[group.group_of()[me]].ranks[0];
       int              n_calls = 0;
-      lead(backend, [&] { lead(backend, [&] { ++n_calls; }); });
+      on_owner(backend, [&] { on_owner(backend, [&] { ++n_calls; }); });
       EXPECT_EQ(n_calls, me == owner ? 1 : 0);
-      lead_and_follow(backend, [&] { ++n_calls; });
+      on_owner_then_members(backend, [&] { ++n_calls; });
       EXPECT_EQ(n_calls, me == owner ? 2 : 1);
-      EXPECT_EQ(shared(backend, 1. + me), 1. + owner);
+      EXPECT_EQ(broadcast(backend, 1. + me), 1. + owner);
       std::vector<int> values(me, me);
-      group.share_list(values);
+      values = group.broadcast(std::move(values));
       EXPECT_EQ(values, std::vector<int>(owner, owner));
     }
   }
@@ -152,33 +152,33 @@ namespace
   TEST_F(RankGroups, ShareErrors)
   {
     const Backend backend = backend_on(1);
-    EXPECT_EQ(message_of([&] { lead(backend, [&] { throw Error("It failed on rank ", me, "."); }); }),
+    EXPECT_EQ(message_of([&] { on_owner(backend, [&] { throw Error("It failed on rank ", me, "."); }); }),
               "It failed on rank 0.");
-    EXPECT_THROW(lead(backend, [] { throw NotPositiveDefinite("The matrix is not."); }), NotPositiveDefinite);
-    const auto of_library = [&] { lead(backend, [] { throw std::runtime_error("Its sentence."); }); };
+    EXPECT_THROW(on_owner(backend, [] { throw NotPositiveDefinite("The matrix is not."); }), NotPositiveDefinite);
+    const auto of_library = [&] { on_owner(backend, [] { throw std::runtime_error("Its sentence."); }); };
     if (me == 0)
       EXPECT_THROW(of_library(), std::runtime_error);
     else
       EXPECT_EQ(message_of(of_library), "Rank 0: Its sentence.");
-    EXPECT_EQ(shared(backend, me), 0);
+    EXPECT_EQ(broadcast(backend, me), 0);
   }
 
-  /** The owner has no room for what its members hand over. */
+  /** The owner has no room for what it gathers from its members. */
   TEST_F(RankGroups, ShareWantOfMemory)
   {
     const RankGroup &group = *backend_on(1).group();
-    group.collect(std::vector<int>{1}); // which makes windows
-    const std::vector<char> own(group.owns() ? 0 : 72 << 20);
+    group.gather(std::vector<int>{1}); // which makes windows
+    const std::vector<char> own(group.is_owner() ? 0 : 72 << 20);
     rlimit                  limit{};
     getrlimit(RLIMIT_AS, &limit);
-    if (group.owns())
+    if (group.is_owner())
     {
       std::size_t pages = 0;
       std::ifstream("/proc/self/statm") >> pages;
       const rlimit less{pages * sysconf(_SC_PAGESIZE) + (32 << 20), limit.rlim_max};
       setrlimit(RLIMIT_AS, &less);
     }
-    const std::string message = message_of([&] { group.collect(own); });
+    const std::string message = message_of([&] { group.gather(own); });
     setrlimit(RLIMIT_AS, &limit);
     EXPECT_NE(message.find("Memory ran out on rank 0"), std::string::npos) << message;
   }

@@ -49,7 +49,7 @@ namespace PatchFEM
     void set_coefficients(const Field &field)
     {
       set(coefficients, field, form.n_coefficients, "The weak form");
-      lead_and_follow(domain.backend(), [&] { replan(); });
+      on_owner_then_members(domain.backend(), [&] { replan(); });
     }
 
     /**
@@ -101,12 +101,12 @@ namespace PatchFEM
     {
       const bool             several   = domain.tables().ranks.several();
       const CoefficientField completed = several ? domain.with_copies(field) : CoefficientField();
-      lead_and_follow(domain.backend(),
-                      [&] { to.reinit(domain.batches(), several ? completed : field, n_values, name); });
+      on_owner_then_members(domain.backend(),
+                            [&] { to.reinit(domain.batches(), several ? completed : field, n_values, name); });
     }
     void set(DeviceCoefficients<Number> &to, const QuadratureField<Number> &field, int n_values, const char *name)
     {
-      lead_and_follow(domain.backend(), [&] { to.reinit(field.view(domain, n_values, name), field.keeper()); });
+      on_owner_then_members(domain.backend(), [&] { to.reinit(field.view(domain, n_values, name), field.keeper()); });
     }
 
     /** Throws Error for one that cannot be assembled. */

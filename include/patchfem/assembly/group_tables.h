@@ -27,21 +27,21 @@ namespace PatchFEM
     const std::shared_ptr<const ElementTables> &merged() const { return all; }
 
     /** Values of the rank's own cells or faces, or of all in its tables, become those of merged()'s own ones. */
-    CoefficientField collect(const CoefficientField &field) const;
-    FaceTerms        collect(const FaceTerms &terms) const;
+    CoefficientField gather(const CoefficientField &field) const;
+    FaceTerms        gather(const FaceTerms &terms) const;
 
     /** [owned unknown of own()] becomes [owned unknown of merged()], and the other way round. */
-    std::vector<double> collect_unknowns(const std::vector<double> &values) const { return group.collect(values); }
-    std::vector<double> deal_unknowns(const std::vector<double> &values) const
+    std::vector<double> gather_unknowns(const std::vector<double> &values) const { return group.gather(values); }
+    std::vector<double> scatter_unknowns(const std::vector<double> &values) const
     {
-      return group.deal(values, std::size_t(tables->n_owned_nodes()) * tables->n_components);
+      return group.scatter(values, std::size_t(tables->n_owned_nodes()) * tables->n_components);
     }
 
     /** [active_index of a cell of merged()] becomes that of own(). */
-    std::vector<unsigned int> deal_cells(std::vector<unsigned int> values) const;
+    std::vector<unsigned int> scatter_cells(std::vector<unsigned int> values) const;
 
     /** [line of own().constraints] becomes [line of merged()'s], where those of ghosts have 0, if @p check passes. */
-    std::vector<double> collect_lines(const std::vector<double> &values, const std::function<void()> &check) const;
+    std::vector<double> gather_lines(const std::vector<double> &values, const std::function<void()> &check) const;
 
   private:
     struct Merger;

@@ -47,7 +47,7 @@ namespace PatchFEM
     template <typename Law>
     void evaluate(const Vector<Number> &u, const CoefficientField &parameters = CoefficientField())
     {
-      lead_and_follow(get().space.backend(), [&] {
+      on_owner_then_members(get().space.backend(), [&] {
         DeviceCoefficients<Number> values;
         values.reinit(get().space.batches(), parameters, Law::n_parameters, "The law");
         run<Law>(u, values.view());
@@ -58,8 +58,8 @@ namespace PatchFEM
     template <typename Law>
     void evaluate(const Vector<Number> &u, const QuadratureField &parameters)
     {
-      lead_and_follow(get().space.backend(),
-                      [&] { run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law")); });
+      on_owner_then_members(get().space.backend(),
+                            [&] { run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law")); });
     }
 
     /** [batch][cell of the tables][q][n_values], as CoefficientField::at_quadrature_points() has them. */

@@ -70,7 +70,7 @@ namespace PatchFEM
     template <typename Matrix>
     void initialize_matrix(Matrix &matrix) const
     {
-      lead_and_follow(backend(), [&] {
+      on_owner_then_members(backend(), [&] {
         agree_on_errors(batches().partitioner(), [&] {
           matrix.reinit(backend(), pattern(), batches().n_components(), batches().n_components());
           matrix.set_partitioner(batches().partitioner());
@@ -99,18 +99,18 @@ namespace PatchFEM
     std::vector<double> by_rank(const Vector<Number> &vector) const
     {
       std::vector<double> values = by_tables(vector);
-      return group() ? group()->deal_unknowns(values) : values;
+      return group() ? group()->scatter_unknowns(values) : values;
     }
     template <typename Number>
     void from_rank(const std::vector<double> &values, Vector<Number> &vector) const
     {
-      from_tables(group() ? group()->collect_unknowns(values) : values, vector);
+      from_tables(group() ? group()->gather_unknowns(values) : values, vector);
     }
 
     /**
      * @p field or @p terms by tables_of_batches(), with those of copies of other ranks' cells behind this rank's own, if
-     * there are several: their owners' values, also where some are given. Inside of RankGroup::lead() they are
-     * GroupTables::collect()'s.
+     * there are several: their owners' values, also where some are given. Inside of RankGroup::on_owner() they are
+     * GroupTables::gather()'s.
      */
     CoefficientField with_copies(const CoefficientField &field) const;
     FaceTerms        with_copies(const FaceTerms &terms) const;

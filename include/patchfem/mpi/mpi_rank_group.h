@@ -17,7 +17,7 @@ namespace PatchFEM
    * has a device, else `host`. One rank has one for itself, as all have on `host`, and on `emulated_device` unless the
    * environment variable PATCHFEM_EMULATED_DEVICES says how many of them each machine has.
    *
-   * Only owners touch devices. Groups hand data over through MPI's shared memory, 4 MiB a rank and less where /dev/shm
+   * Only owners touch devices. Groups exchange data through MPI's shared memory, 4 MiB a rank and less where /dev/shm
    * has no room, or the environment variable PATCHFEM_WINDOW_BYTES allows all ranks of a machine fewer: what is larger
    * goes in pieces. Groups live as long as the program, so make it once.
    *
@@ -27,11 +27,11 @@ namespace PatchFEM
   Backend backend_of_ranks(const std::string &name, MPI_Comm communicator);
 
   /**
-   * The same in two steps, both collective, between which programs read meshes: it begins to look for devices, which takes
-   * CUDA a second where there are several, and what it returns is to be called once, for the back end.
+   * backend_of_ranks() in two collective steps, between which programs read meshes: begins to look for devices, which takes
+   * CUDA a second where there are several, and returns a function to be called once, for the back end.
    */
   std::function<Backend()> look_for_backend(const std::string &name, MPI_Comm communicator);
 
-  /** Of those who have rows on @p backend: @p communicator, of all; where ranks share it that of owners, or of one. */
+  /** The ranks of @p communicator with rows on @p backend: all, or where ranks share it the owners, or one. */
   MPI_Comm communicator_of_owners(const Backend &backend, MPI_Comm communicator);
 } // namespace PatchFEM

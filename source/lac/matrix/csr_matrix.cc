@@ -37,7 +37,7 @@ namespace PatchFEM
                                  const int           block_rows,
                                  const int           block_columns)
   {
-    lead_and_follow(backend, [&] {
+    on_owner_then_members(backend, [&] {
       check_block_pattern(blocks, block_rows, block_columns);
       const std::int64_t n =
           read_offset(backend, blocks.row_offsets, blocks.n_rows) * std::int64_t(block_rows * block_columns);

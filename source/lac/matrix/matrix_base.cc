@@ -25,7 +25,7 @@ namespace PatchFEM
   template <typename Kernel>
   void MatrixBase<Number>::combine(const MatrixBase &B, const Kernel &kernel)
   {
-    lead_and_follow(backend(), [&] {
+    on_owner_then_members(backend(), [&] {
       const Values a = values_over_pattern(),
                    b = const_cast<MatrixBase &>(B).values_over_pattern(); // which is only read
       require(a.array != nullptr, "Matrices of the format ", format(), " cannot be scaled, added or copied.");

@@ -105,7 +105,7 @@ namespace PatchFEM
   {
     require(!is_converted(format, block_rows * block_columns), "Matrices are not assembled into the format ",
             format.name(), "; they are converted to it.");
-    return lead_and_follow(backend, [&]() -> std::unique_ptr<MatrixBase<Number>> {
+    return on_owner_then_members(backend, [&]() -> std::unique_ptr<MatrixBase<Number>> {
       if (!format.is_sliced())
       {
         auto result = std::make_unique<CSRMatrix<Number>>();
@@ -123,7 +123,7 @@ namespace PatchFEM
   template <typename Number>
   std::unique_ptr<MatrixBase<Number>> convert(const MatrixBase<Number> &matrix, const MatrixFormat &format)
   {
-    return lead_and_follow(matrix.backend(), [&] {
+    return on_owner_then_members(matrix.backend(), [&] {
       std::unique_ptr<MatrixBase<Number>> result = format.kind->make(matrix, format);
       require(result != nullptr, "A matrix of the format ", matrix.format(), " cannot be converted to ", format.name(),
               ".");

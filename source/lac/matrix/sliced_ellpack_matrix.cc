@@ -16,7 +16,7 @@ namespace PatchFEM
                                            const int             block_columns,
                                            const AdditionalData &additional_data)
   {
-    lead_and_follow(backend, [&] {
+    on_owner_then_members(backend, [&] {
       check_block_pattern(blocks, block_rows, block_columns);
       require(!additional_data.short_columns ||
                   (block_rows == 1 && block_columns == 1 && additional_data.slice_height == 32),

@@ -75,10 +75,10 @@ namespace PatchFEM
                                            const NullSpace<Number>  &null_space)
   {
     fit = true;
-    if (led(matrix.backend(), [&] { initialize(matrix, near_null, aggregation, additional_data, null_space); }))
-      return;
-    agree_on_errors(matrix.partitioner(),
-                    [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
+    on_owner(matrix.backend(), [&] {
+      agree_on_errors(matrix.partitioner(),
+                      [&] { initialize_here(matrix, near_null, aggregation, additional_data, null_space); });
+    });
   }
 
   template <typename Number>
@@ -228,9 +228,8 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::update(const MatrixBase<Number> &matrix)
   {
-    if (!led(matrix.backend(), [&] { update(matrix); }))
-      agree_on_errors(matrix.partitioner(), [&] { update_here(matrix); });
-    fit = shared(matrix.backend(), of_levels([](const auto &made) { return made.aggregates_fit(); }));
+    on_owner(matrix.backend(), [&] { agree_on_errors(matrix.partitioner(), [&] { update_here(matrix); }); });
+    fit = broadcast(matrix.backend(), of_levels([](const auto &made) { return made.aggregates_fit(); }));
   }
 
   template <typename Number>
@@ -262,20 +261,20 @@ namespace PatchFEM
   template <typename Number>
   void PreconditionAMG<Number>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    if (led(src.backend(), [&] { vmult(dst, src); }))
-      return;
-    require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
-    if (rounded == nullptr)
-      return levels.cycle(dst, src);
-    const Backend     &place  = src.backend();
-    const std::int64_t n      = src.size();
-    double *const      square = rounded->norm.data() + kernels::reduction::max_parts;
-    launch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), rounded->norm.data(), square); });
-    if (src.partitioner() != nullptr)
-      src.partitioner()->sum(place, square, 1);
-    dispatch(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, rounded->src); });
-    of_levels([&](const auto &made) { made.cycle(rounded->dst, rounded->src); });
-    dispatch(place, [&](auto where) { multigrid::convert_scaled(where, rounded->dst, square, true, dst); });
+    on_owner(src.backend(), [&] {
+      require(n_levels() > 0, "A multigrid preconditioner was applied before it was initialized.");
+      if (rounded == nullptr)
+        return levels.cycle(dst, src);
+      const Backend     &place  = src.backend();
+      const std::int64_t n      = src.size();
+      double *const      square = rounded->norm.data() + kernels::reduction::max_parts;
+      launch(place, [&](auto where) { kernels::dot(where, n, src.data(), src.data(), rounded->norm.data(), square); });
+      if (src.partitioner() != nullptr)
+        src.partitioner()->sum(place, square, 1);
+      dispatch(place, [&](auto where) { multigrid::convert_scaled(where, src, square, false, rounded->src); });
+      of_levels([&](const auto &made) { made.cycle(rounded->dst, rounded->src); });
+      dispatch(place, [&](auto where) { multigrid::convert_scaled(where, rounded->dst, square, true, dst); });
+    });
   }
 
   template <typename Number>

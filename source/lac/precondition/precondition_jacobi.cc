@@ -10,13 +10,13 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void PreconditionBlockJacobi<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    if (led(src.backend(), [&] { vmult(dst, src); }))
-      return;
-    const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
-    require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
-    require(dst.backend() == values.backend() && src.backend() == values.backend(), "A preconditioner on ",
-            values.backend().name(), " was applied to a vector on another back end.");
-    launch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
+    on_owner(src.backend(), [&] {
+      const std::size_t size = std::size_t(inverse.n_blocks) * inverse.block_size;
+      require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
+      require(dst.backend() == values.backend() && src.backend() == values.backend(), "A preconditioner on ",
+              values.backend().name(), " was applied to a vector on another back end.");
+      launch(values.backend(), [&](auto where) { kernels::vmult(where, inverse, src.data(), dst.data()); });
+    });
   }
 
   template <typename Number, typename Value>

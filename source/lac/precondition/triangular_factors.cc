@@ -143,26 +143,24 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void TriangularFactors<Number, Value>::vmult(Vector<Number> &dst, const Vector<Number> &src) const
   {
-    if (led(src.backend(), [&] { vmult(dst, src); }))
-      return;
-    require(!triangles.order.first.empty(), "A preconditioner was applied before it was initialized.");
-    const std::size_t size = triangles.order.position.size() * triangles.lower.block_rows();
-    require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
-    require(dst.backend() == y.backend() && src.backend() == y.backend(), "A preconditioner on ", y.backend().name(),
-            " was applied to a vector on another back end.");
-    if (size == 0)
-      return;
-    if (n_sweeps > 0)
-      sweep(dst, src);
-    else
-      solve_by_phases(dst, src);
+    on_owner(src.backend(), [&] {
+      require(!triangles.order.first.empty(), "A preconditioner was applied before it was initialized.");
+      const std::size_t size = triangles.order.position.size() * triangles.lower.block_rows();
+      require(dst.size() == size && src.size() == size, "A vector does not have the size of the preconditioner.");
+      require(dst.backend() == y.backend() && src.backend() == y.backend(), "A preconditioner on ", y.backend().name(),
+              " was applied to a vector on another back end.");
+      if (size == 0)
+        return;
+      if (n_sweeps > 0)
+        sweep(dst, src);
+      else
+        solve_by_phases(dst, src);
+    });
   }
 
   template <typename Number, typename Value>
   void PreconditionSSOR<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
-    if (led(matrix.backend(), [&] { initialize(matrix, additional_data); }))
-      return;
     const double omega = additional_data.relaxation;
     require(omega > 0. && omega < 2., "The relaxation of SSOR must be above 0 and below 2.");
     require((matrix.partitioner() != nullptr || matrix.n_rows() == matrix.n_columns()) &&
@@ -191,8 +189,6 @@ namespace PatchFEM
   template <typename Number, typename Value>
   void PreconditionIC<Number, Value>::make(const MatrixBase<Number> &matrix, const AdditionalData &additional_data)
   {
-    if (led(matrix.backend(), [&] { initialize(matrix, additional_data); }))
-      return;
     require(additional_data.shift >= 0. && additional_data.shift <= largest_shift,
             "The shift of an incomplete Cholesky factorisation must not be negative or above 1000.");
     require(additional_data.n_sweeps <= 100, "More than 100 Jacobi sweeps are not a preconditioner.");

@@ -430,14 +430,13 @@ namespace PatchFEM
             "Matrix, solution and right-hand side are not on the same back end.");
     require(control.tolerance >= 0. && control.reduction >= 0., "The tolerance of a solver is negative.");
     IterationResult result;
-    lead(A.backend(), [&] { result = iterate(A, x, b, preconditioner, control); });
+    on_owner(A.backend(), [&] { result = iterate(A, x, b, preconditioner, control); });
     if (const RankGroup *const group = A.backend().group())
     {
-      const auto share = [&](auto &...values) { ((values = group->share(values)), ...); };
-      share(result.status, result.cause, result.n_iterations, result.n_restarts, result.tolerance, result.residual,
-            result.rounding_limit, result.row_residual, result.row_tolerance, result.update);
-      group->share_list(result.history);
-      for (std::size_t step = 0; step < result.history.size() && !group->owns() && control.monitor; ++step)
+      const auto broadcast = [&](auto &...values) { ((values = group->broadcast(std::move(values))), ...); };
+      broadcast(result.status, result.cause, result.n_iterations, result.n_restarts, result.tolerance, result.residual,
+                result.rounding_limit, result.row_residual, result.row_tolerance, result.update, result.history);
+      for (std::size_t step = 0; step < result.history.size() && !group->is_owner() && control.monitor; ++step)
         control.monitor(static_cast<unsigned int>(step), result.history[step]); // as the owner's has seen them
     }
     return result;

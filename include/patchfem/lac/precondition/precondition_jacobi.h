@@ -100,8 +100,9 @@ namespace PatchFEM
     template <typename MatrixNumber>
     void compute(const Operator<MatrixNumber> &matrix, const int block_size, const double relaxation)
     {
-      lead_and_follow(matrix.backend(),
-                      [&] { defer_errors(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); }); });
+      on_owner_then_members(matrix.backend(), [&] {
+        defer_errors(matrix.partitioner(), [&] { invert(matrix, block_size, relaxation); });
+      });
     }
 
   private:

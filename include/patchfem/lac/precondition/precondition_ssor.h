@@ -41,7 +41,8 @@ namespace PatchFEM
     /** Refuses a diagonal block that is not positive definite, and a pattern that is not symmetric. */
     void initialize(const MatrixBase<Number> &matrix, const AdditionalData &additional_data = AdditionalData())
     {
-      agree_on_errors(matrix.partitioner(), [&] { make(matrix, additional_data); });
+      on_owner(matrix.backend(),
+               [&] { agree_on_errors(matrix.partitioner(), [&] { make(matrix, additional_data); }); });
     }
 
     std::string name() const override { return this->template with_precision<Value>("ssor"); }

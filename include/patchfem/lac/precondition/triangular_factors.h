@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <patchfem/base/rank_group.h>
 #include <patchfem/lac/matrix/format_model.h>
 #include <patchfem/lac/matrix/sliced_ellpack_matrix.h>
 #include <patchfem/lac/precondition/precondition_base.h>
