@@ -26,6 +26,10 @@ PatchFEM::Communicator::Failure PatchFEM::Communicator::failure(const std::excep
   {
     return {Failure::not_positive_definite, exception.what()};
   }
+  catch (const StepFailure &exception)
+  {
+    return {Failure::step_failure, exception.what()};
+  }
   catch (const std::bad_alloc &)
   {
     return {Failure::error,
@@ -51,6 +55,8 @@ void PatchFEM::Communicator::Failure::raise() const
 {
   if (kind == not_positive_definite)
     throw NotPositiveDefinite(message);
+  if (kind == step_failure)
+    throw StepFailure(message);
   if (kind == error)
     throw Error(message);
 }

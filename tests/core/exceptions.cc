@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <patchfem/base/exceptions.h>
+#include "message_of.h"
+
+#include <patchfem/lac/solver/converged.h>
 
 #include <gtest/gtest.h>
+
+#include <limits>
 
 using namespace PatchFEM;
 
@@ -20,4 +24,18 @@ TEST(Require, MakesItsMessageOnlyIfItIsNeeded)
   {
     EXPECT_STREQ(error.what(), "1st");
   }
+}
+
+TEST(Converged, IsOnlyOfResidualsBelowTheirTolerance)
+{
+  static_assert(!std::is_default_constructible_v<Converged>, "only by a test");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NO_THROW(Converged::by_my_own_test(1e-9, 1e-8));
+  EXPECT_NO_THROW(Converged::by_my_own_test(0., 0.));
+  EXPECT_EQ(
+      message_of([] { Converged::by_my_own_test(2e-8, 1e-8); }),
+      "A step has not converged: its residual is 2e-08, which is not below 1e-08; go on iterating, or try a shorter "
+      "step.");
+  EXPECT_THROW(Converged::by_my_own_test(nan, 1.), Error);
+  EXPECT_THROW(Converged::by_my_own_test(1., nan), Error);
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <stdexcept>
 
 using namespace PatchFEM;
@@ -96,10 +97,30 @@ namespace
     EXPECT_NO_THROW(ranks()->agree_on_errors([] {}));
   }
 
-  // Callers catch NotPositiveDefinite to try something else, which all ranks must do; the first rank's error is that of all.
+  // Callers catch StepFailure and NotPositiveDefinite to try something else, which all ranks must do; the first rank's error
+  // is that of all.
   TEST(Communicator, ErrorsOfOneKeepTheirTypes)
   {
-    const int me = ranks()->rank(), last = ranks()->size() - 1;
+    const int  me = ranks()->rank(), last = ranks()->size() - 1;
+    const auto step = [&] {
+      if (me == last)
+        throw StepFailure("The law fails.");
+    };
+    for (const auto &function :
+         {std::function<void()>([&] { ranks()->agree_on_errors(step); }), {[&] { ranks()->defer_errors(step); }}})
+      try
+      {
+        function();
+        ADD_FAILURE() << "no error";
+      }
+      catch (const NotPositiveDefinite &)
+      {
+        ADD_FAILURE() << "wrong type";
+      }
+      catch (const StepFailure &error)
+      {
+        EXPECT_STREQ(error.what(), "The law fails.");
+      }
     try
     {
       ranks()->agree_on_errors([&] {

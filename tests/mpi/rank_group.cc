@@ -155,6 +155,7 @@ namespace
     EXPECT_EQ(message_of([&] { on_owner(backend, [&] { throw Error("It failed on rank ", me, "."); }); }),
               "It failed on rank 0.");
     EXPECT_THROW(on_owner(backend, [] { throw NotPositiveDefinite("The matrix is not."); }), NotPositiveDefinite);
+    EXPECT_THROW(on_owner(backend, [] { throw StepFailure("The law fails."); }), StepFailure);
     const auto of_library = [&] { on_owner(backend, [] { throw std::runtime_error("Its sentence."); }); };
     if (me == 0)
       EXPECT_THROW(of_library(), std::runtime_error);

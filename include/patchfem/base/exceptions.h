@@ -29,11 +29,18 @@ namespace PatchFEM
     {}
   };
 
-  /** A matrix, preconditioner or iteration is not positive definite or not finite: a shorter step may cure it. */
-  class NotPositiveDefinite : public Error
+  /** An Error that a shorter step of load or time may cure, such as a law of a material that fails at a point. */
+  class StepFailure : public Error
   {
   public:
     using Error::Error;
+  };
+
+  /** A matrix, preconditioner or iteration is not positive definite or not finite. */
+  class NotPositiveDefinite : public StepFailure
+  {
+  public:
+    using StepFailure::StepFailure;
   };
 
   /** Throws Error(@p parts) unless @p condition holds. Checked in every build type. */

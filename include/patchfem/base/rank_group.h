@@ -48,8 +48,8 @@ namespace PatchFEM
     virtual const std::vector<int>   &group_of() const = 0;
 
     /**
-     * Runs @p function on the owner, with the threads of all, while members wait. All ranks throw what it throws; Error and
-     * NotPositiveDefinite remain what they are. Calls nest: the inner ones only run their function.
+     * Runs @p function on the owner, with the threads of all, while members wait. All ranks throw what it throws; Error and its
+     * kinds remain what they are. Calls nest: the inner ones only run their function.
      */
     template <typename Function>
     void on_owner(const Function &function) const
