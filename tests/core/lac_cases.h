@@ -93,6 +93,19 @@ namespace cases
     return result;
   }
 
+  /** Of @p values. */
+  inline HostCSR<double> diagonal(const std::vector<double> &values)
+  {
+    HostCSR<double> result;
+    result.n_rows = result.n_columns = int(values.size());
+    result.values                    = values;
+    for (int i = 0; i < result.n_rows; ++i)
+      result.columns.push_back(i);
+    for (int i = 0; i <= result.n_rows; ++i)
+      result.row_offsets.push_back(i);
+    return result;
+  }
+
   /** The five-point Laplacian on an nx x ny grid (ny = 1: the second difference), Dirichlet values outside. */
   template <typename Number>
   HostCSR<Number> laplacian(const int nx, const int ny)
