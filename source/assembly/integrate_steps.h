@@ -21,6 +21,62 @@ namespace PatchFEM
   void integrate_cells(
       Cuda, const Space &, const CoefficientView<Number> &, const CoefficientView<Number> &, Vector<Number> &);
 
+  namespace
+  {
+    /**
+     * The vector of a trilinear hexahedron with 8 points and 3 components, in registers: a thread a cell moves the flux and
+     * the vector alone, and needs no buffer of points.
+     */
+    template <typename Number>
+    PATCHFEM_INLINE void integrate_hexahedron(const BatchesView             &view,
+                                              const int                      b,
+                                              const int                      local,
+                                              const CoefficientView<Number> &load,
+                                              const CoefficientView<Number> &flux,
+                                              Number                        *vector)
+    {
+      const ReferenceView &r          = view.batch[b].reference;
+      Number               sums[8][3] = {};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+      for (int q = 0; q < 8; ++q)
+      {
+        const auto    at = point_geometry<3, Number>(view.points, view.batch[b], local, q);
+        const Number *f  = load.kind != CoefficientView<Number>::none ? load.at(view, b, local, q) : nullptr;
+        const Number *F  = flux.kind != CoefficientView<Number>::none ? flux.at(view, b, local, q) : nullptr;
+        Number        on_reference[3][3] = {}, weighted[3] = {};
+        PATCHFEM_UNROLL
+        for (int c = 0; c < 3; ++c)
+        {
+          if (f != nullptr)
+            weighted[c] = at.weight * f[c];
+          if (F != nullptr)
+            PATCHFEM_UNROLL
+          for (int e = 0; e < 3; ++e)
+            on_reference[c][e] = at.weight * (at.inverse(e, 0) * F[c * 3] + at.inverse(e, 1) * F[c * 3 + 1] +
+                                              at.inverse(e, 2) * F[c * 3 + 2]);
+        }
+        PATCHFEM_UNROLL
+        for (int i = 0; i < 8; ++i)
+        {
+          const double *gradient = r.shape_gradients + (q * 8 + i) * 3;
+          const auto    value    = static_cast<Number>(r.shape_values[q * 8 + i]);
+          PATCHFEM_UNROLL
+          for (int c = 0; c < 3; ++c)
+            sums[i][c] += weighted[c] * value + on_reference[c][0] * static_cast<Number>(gradient[0]) +
+                          on_reference[c][1] * static_cast<Number>(gradient[1]) +
+                          on_reference[c][2] * static_cast<Number>(gradient[2]);
+        }
+      }
+      PATCHFEM_UNROLL
+      for (int i = 0; i < 8; ++i)
+        PATCHFEM_UNROLL
+      for (int c = 0; c < 3; ++c)
+        vector[i * 3 + c] = sums[i][c];
+    }
+  } // namespace
+
   /** @p rhs, of all unknowns, before constraints, with @p load f and @p flux F [component][dim]; kind none: 0. */
   template <int dim, typename Number>
   void integrate_cells(Here,
@@ -42,6 +98,15 @@ namespace PatchFEM
       const ReferenceView r       = view.batch[b].reference;
       const int           n_cells = view.batch[b].n_cells, n_q = r.n_quadrature, n_shape = r.n_shape;
       const int           at_once = static_cast<int>(std::max<std::int64_t>(most_points / n_q, 1));
+      if (dim == 3 && n_comp == 3 && n_shape == 8 && n_q == 8)
+      {
+        vectors.emplace_back(place, std::size_t(n_cells) * 24);
+        vectors_of[b] = vectors[b].data();
+        launch(place, n_cells, [=, vectors = vectors[b].data()] PATCHFEM_DEVICE(const std::int64_t cell) {
+          integrate_hexahedron(view, b, static_cast<int>(cell), load, flux, vectors + cell * 24);
+        });
+        continue;
+      }
       // [cell][q][component]: w det J (J^-1 F_c, f_c)
       Array<Number> points(place, std::size_t(std::min(at_once, n_cells)) * n_q * n_comp * (dim + 1));
       vectors.emplace_back(place, std::size_t(n_cells) * n_shape * n_comp);

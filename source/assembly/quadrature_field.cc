@@ -3,8 +3,37 @@
 
 #include <patchfem/assembly/quadrature_field.h>
 
+#include <algorithm>
+
 namespace PatchFEM
 {
+  namespace
+  {
+    /** Whether the tables of both list cells and points of one mesh in one order; not looked for across ranks. */
+    bool same_points(const Space &a, const Space &b)
+    {
+      const ElementTables &one = a.tables(), &other = b.tables();
+      if (&one == &other)
+        return true;
+      if (one.ranks.several() || other.ranks.several() || one.batches.size() != other.batches.size())
+        return false;
+      for (std::size_t k = 0; k < one.batches.size(); ++k)
+      {
+        const CellTable &first = one.batches[k], &second = other.batches[k];
+        if (first.n_cells != second.n_cells || first.active_index != second.active_index ||
+            first.reference.n_quadrature != second.reference.n_quadrature ||
+            first.reference.weights != second.reference.weights || one.dim != other.dim)
+          return false;
+        for (int cell = 0; cell < first.n_cells; ++cell) // where they begin
+          if (!std::equal(&one.points[std::size_t(first.points_of(cell)[0]) * one.dim],
+                          &one.points[std::size_t(first.points_of(cell)[0]) * one.dim] + one.dim,
+                          &other.points[std::size_t(second.points_of(cell)[0]) * other.dim]))
+            return false;
+      }
+      return true;
+    }
+  } // namespace
+
   template <typename Number>
   QuadratureField<Number>::QuadratureField(const Space &space, const int n_values)
       : data(std::make_shared<Data>()), n(n_values)
@@ -53,7 +82,7 @@ namespace PatchFEM
     if (data == nullptr)
       return result;
     require(n == n_values, name, " needs ", n_values, " values, not ", n, ".");
-    require(&space.tables() == &data->space.tables() && batches.backend() == data->space.backend(), name,
+    require(batches.backend() == data->space.backend() && same_points(space, data->space), name,
             " was given a field at the quadrature points of another space.");
     result.kind   = CoefficientView<Number>::quadrature_point;
     result.stride = data->stride;
@@ -82,7 +111,8 @@ namespace PatchFEM
   void integrate(const Space                   &space,
                  const QuadratureField<Number> &load,
                  const QuadratureField<Number> &flux,
-                 Vector<Number>                &rhs)
+                 Vector<Number>                &rhs,
+                 const bool                     condense)
   {
     const ElementBatches &batches = space.batches();
     on_owner_then_members(space.backend(), [&] {
@@ -96,14 +126,15 @@ namespace PatchFEM
         else
           integrate_cells<3>(where, space, f, F, rhs);
       });
-      space.constraints().condense(rhs);
+      if (condense)
+        space.constraints().condense(rhs);
     });
   }
 
 #define PATCHFEM_INSTANTIATE(Number)                                                                       \
   template class QuadratureField<Number>;                                                                  \
   template void integrate(const Space &, const QuadratureField<Number> &, const QuadratureField<Number> &, \
-                          Vector<Number> &)
+                          Vector<Number> &, bool)
   PATCHFEM_INSTANTIATE(float);
   PATCHFEM_INSTANTIATE(double);
 #undef PATCHFEM_INSTANTIATE

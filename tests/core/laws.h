@@ -28,7 +28,7 @@ struct Probe
   }
 };
 
-/** (p, q) -> (q, p + u): where parameters are what it writes, a state that alternates. */
+/** (p, q) -> (q, p + u). */
 struct Exchange
 {
   static constexpr int dimension    = 3;

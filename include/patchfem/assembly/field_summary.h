@@ -52,7 +52,8 @@ namespace PatchFEM
               points,
               material,
               [](const Backend &backend, const LawReduction &arguments) {
-                launch(backend, [&](auto where) { kernels::reduce_law<Law>(where, arguments); });
+                launch(backend,
+                       [&](auto where) { kernels::LawKernels<decltype(where), Law>::reduce(where, arguments); });
               }};
     }
   } // namespace internal

@@ -54,10 +54,15 @@ namespace PatchFEM
       });
     }
 
-    /** With parameters on the back end, such as a material's state, of any field: each point reads before it writes. */
+    /**
+     * With parameters on the back end, of any field but this one's own values: Newton's method would change what it
+     * reads. The states of materials are kept by LawAssembler.
+     */
     template <typename Law>
     void evaluate(const Vector<Number> &u, const QuadratureField &parameters)
     {
+      require(parameters.data != data || parameters.offset >= offset + n || offset >= parameters.offset + parameters.n,
+              "A law cannot write the values that it reads as parameters; give it another field.");
       on_owner_then_members(get().space.backend(),
                             [&] { run<Law>(u, parameters.view(get().space, Law::n_parameters, "The law")); });
     }
@@ -66,10 +71,14 @@ namespace PatchFEM
     std::vector<std::vector<double>> copy_to_host() const;
 
     /**
-     * For those on @p space who need @p n_values; kind none if there are no values. Throws Error if they do not fit.
+     * For those on @p space who need @p n_values; kind none if there are no values. Throws Error if they do not fit: on one
+     * rank it may be another space of the same cells and points.
      * @param name what messages call who takes them, such as "The weak form".
      */
     CoefficientView<Number> view(const Space &space, int n_values, const char *name) const;
+
+    /** The values of batch @p b on the back end, from one point to the next those of all components(); or null. */
+    Number *data_of(const int b) const { return data ? data->values.data() + data->first[b] + offset : nullptr; }
 
     /** Keeps what view() points to. */
     std::shared_ptr<const void> keeper() const { return data; }
@@ -108,7 +117,8 @@ namespace PatchFEM
       LawArguments<Number> arguments{batches.view(), u.data(), parameters, {}, d.stride};
       for (int b = 0; b < batches.n_batches(); ++b)
         arguments.values[b] = d.values.data() + d.first[b] + offset;
-      launch(batches.backend(), [&](auto where) { kernels::evaluate_law<Law>(where, arguments); });
+      launch(batches.backend(),
+             [&](auto where) { kernels::LawKernels<decltype(where), Law>::evaluate(where, arguments); });
     }
 
     std::shared_ptr<Data> data;
@@ -118,11 +128,12 @@ namespace PatchFEM
   /**
    * rhs_i = int f_c phi_i + F_cd d_d phi_i for each unknown i, c its component, with @p load f, a value for each
    * component, and @p flux F, [component][dim]; either may be empty. Constraints are condensed, C^T rhs with 0 at
-   * constrained unknowns; on space.unconstrained() there are none. The same bits each time, for any number of threads.
+   * constrained unknowns, unless @p condense is false. The same bits each time, for any number of threads.
    */
   template <typename Number>
   void integrate(const Space                   &space,
                  const QuadratureField<Number> &load,
                  const QuadratureField<Number> &flux,
-                 Vector<Number>                &rhs);
+                 Vector<Number>                &rhs,
+                 bool                           condense = true);
 } // namespace PatchFEM

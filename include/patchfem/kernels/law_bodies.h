@@ -90,8 +90,7 @@ namespace PatchFEM::kernels
       const int        n_q   = batch.reference.n_quadrature;
       const int        local = static_cast<int>(i / n_q), q = static_cast<int>(i % n_q);
       const auto       u = point_of_law<Law>(a.batches.points, a.u, batch, batch.reference, local, q);
-      // Parameters may lie where the values go.
-      Number values[Law::n_values];
+      Number           values[Law::n_values];
       Law::evaluate(
           u, a.parameters.kind != CoefficientView<Number>::none ? a.parameters.at(a.batches, b, local, q) : nullptr,
           values);
@@ -212,7 +211,7 @@ namespace PatchFEM::kernels
   };
 
   template <typename Law, typename Number, typename Where>
-  void needs_patchfem_add_law::evaluate_law(const Where &where, const LawArguments<Number> &arguments)
+  void evaluate_law(const Where &where, const LawArguments<Number> &arguments)
   {
     for (int b = 0; b < arguments.batches.n_batches; ++b)
     {
@@ -222,8 +221,23 @@ namespace PatchFEM::kernels
     }
   }
 
-  template <typename Law, typename Where>
-  void needs_patchfem_add_law::reduce_law(const Where &where, const LawReduction &arguments)
+  template <typename Where, typename Law>
+  void needs_patchfem_add_law::LawKernels<Where, Law, LawKind::numbers>::evaluate(const Where                &where,
+                                                                                  const LawArguments<double> &arguments)
+  {
+    evaluate_law<Law>(where, arguments);
+  }
+
+  template <typename Where, typename Law>
+  void needs_patchfem_add_law::LawKernels<Where, Law, LawKind::numbers>::evaluate(const Where               &where,
+                                                                                  const LawArguments<float> &arguments)
+  {
+    evaluate_law<Law>(where, arguments);
+  }
+
+  template <typename Where, typename Law>
+  void needs_patchfem_add_law::LawKernels<Where, Law, LawKind::numbers>::reduce(const Where        &where,
+                                                                                const LawReduction &arguments)
   {
     if (arguments.sums != nullptr)
       parallel_for(where, arguments.n_lanes, LawReductionBody<Law, LawSums<Law::n_values>>{arguments});
@@ -233,9 +247,4 @@ namespace PatchFEM::kernels
 } // namespace PatchFEM::kernels
 
 /** Compiles the kernels of a law for @p Where, Host or Cuda. */
-#define PATCHFEM_INSTANTIATE_LAW_ON(Where, Law)                                                       \
-  template void PatchFEM::kernels::evaluate_law<Law, double>(const PatchFEM::Where &,                 \
-                                                             const PatchFEM::LawArguments<double> &); \
-  template void PatchFEM::kernels::evaluate_law<Law, float>(const PatchFEM::Where &,                  \
-                                                            const PatchFEM::LawArguments<float> &);   \
-  template void PatchFEM::kernels::reduce_law<Law>(const PatchFEM::Where &, const PatchFEM::LawReduction &)
+#define PATCHFEM_INSTANTIATE_LAW_ON(Where, Law) template struct PatchFEM::kernels::LawKernels<PatchFEM::Where, Law>

@@ -48,6 +48,20 @@ namespace PatchFEM
   template <typename Law>
   constexpr bool needs_mean_gradient<Law, decltype(void(Law::needs_mean_gradient))> = Law::needs_mean_gradient;
 
+  /** What a law has: evaluate(), flux() as in material_law.h, or traction() as in face_law.h. */
+  enum class LawKind
+  {
+    numbers,
+    material,
+    face
+  };
+  template <typename Law, typename = void, typename = void>
+  constexpr LawKind law_kind = LawKind::numbers;
+  template <typename Law, typename Void>
+  constexpr LawKind law_kind<Law, decltype(void(&Law::template flux<double>)), Void> = LawKind::material;
+  template <typename Law, typename Void>
+  constexpr LawKind law_kind<Law, Void, decltype(void(&Law::template traction<double>))> = LawKind::face;
+
   /** What a law reads and writes. */
   template <typename Number>
   struct LawArguments
@@ -85,13 +99,20 @@ namespace PatchFEM
     // An undefined symbol names what has to be called in CMakeLists.txt.
     inline namespace needs_patchfem_add_law
     {
-      /** @p Law at every quadrature point of every cell. A point's parameters may lie among the values it writes. */
-      template <typename Law, typename Number, typename Where>
-      void evaluate_law(const Where &where, const LawArguments<Number> &arguments);
+      /** Those of a law of numbers are here, those of a material law in point_pass.h, those of a face law in face_pass.h. */
+      template <typename Where, typename Law, LawKind kind = law_kind<Law>>
+      struct LawKernels;
 
-      /** Sums or extremes of @p Law in each lane. */
-      template <typename Law, typename Where>
-      void reduce_law(const Where &where, const LawReduction &arguments);
+      template <typename Where, typename Law>
+      struct LawKernels<Where, Law, LawKind::numbers>
+      {
+        /** @p Law at every quadrature point of every cell. */
+        static void evaluate(const Where &where, const LawArguments<double> &arguments);
+        static void evaluate(const Where &where, const LawArguments<float> &arguments);
+
+        /** Sums or extremes of @p Law in each lane. */
+        static void reduce(const Where &where, const LawReduction &arguments);
+      };
     } // namespace needs_patchfem_add_law
   }   // namespace kernels
 } // namespace PatchFEM
