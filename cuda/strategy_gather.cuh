@@ -6,6 +6,7 @@
 #include "cells_of_warps.cuh"
 #include "gather_rows.cuh"
 #include "staged_moments.cuh"
+#include "staged_tangents.cuh"
 
 /**
  * @file
@@ -583,7 +584,8 @@ namespace PatchFEM
     }();
     return std::tuple_cat(
         of_records, std::tuple<StagedHexahedraKernel<Form, Number>>(), moments_kernels<Form, Number>(),
-        std::tuple<StagedCellsKernel<Form, Number>, GatherShortRowsKernel<Form, Number, Form::dimension == 2 ? 4 : 8>,
+        std::tuple<StagedTangentsKernel<Form, Number, StagedCellsKernel<Form, Number>>, StagedCellsKernel<Form, Number>,
+                   GatherShortRowsKernel<Form, Number, Form::dimension == 2 ? 4 : 8>,
                    GatherRowsKernel<Form, Number, StagedMatrices<Form, Number>>, GatherLongRowsKernel<Form, Number>>());
   }
 } // namespace PatchFEM

@@ -118,7 +118,7 @@ namespace PatchFEM::internal
           for (unsigned int k = 0; k < dim - 1; ++k)
             reference.face_tangents.push_back(face_vertex(k + 1)[d] - face_vertex(0)[d]);
       }
-      tabulate(base, points, reference.face_shape_values, nullptr);
+      tabulate(base, points, reference.face_shape_values, &reference.face_shape_gradients);
       tabulate(*geometry, points, reference.face_geometry_values, &reference.face_geometry_gradients);
       const dealii::Tensor<1, dim> normal = cell.unit_normal_vectors<dim>(face);
       for (unsigned int d = 0; d < dim; ++d)

@@ -45,6 +45,7 @@ namespace PatchFEM
     /// The same tables on the faces; values of *all* shape functions of the cell.
     std::vector<double> face_weights;            ///< [q]
     std::vector<double> face_shape_values;       ///< [face][q][shape]
+    std::vector<double> face_shape_gradients;    ///< [face][q][shape][dim]
     std::vector<double> face_geometry_values;    ///< [face][q][geometry]
     std::vector<double> face_geometry_gradients; ///< [face][q][geometry][dim]
     /// d(xi)/d(face coordinate t), so that the tangents of a face are J * these. [face][q][dim][dim-1]

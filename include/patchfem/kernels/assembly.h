@@ -44,6 +44,8 @@ namespace PatchFEM
     const std::int64_t *point_offsets; ///< [face of the tables], where its points start; nullptr: no terms
     const Number       *load;          ///< [point][component], integrated against the test functions
     const Number       *robin;         ///< [point], coefficient of u v in the matrix; nullptr: none
+    const Number       *tangent;       ///< [point][component][n_inputs] of tractions, see FaceLawTraits; nullptr: none
+    int                 n_inputs;
   };
 
   /** Everything a chunk needs. Null pointers and format none leave the matrix or the right-hand side out. */
@@ -157,8 +159,10 @@ namespace PatchFEM
 } // namespace PatchFEM
 
 /** Compiles the kernels of a weak form on the back end Where of the file. */
-#define PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Where, Form)                                                  \
-  template PatchFEM::kernels::AssemblyKernel<double> PatchFEM::kernels::assembly_kernel<Form, double>( \
-      PatchFEM::Where, const PatchFEM::kernels::KernelRequest &);                                      \
-  template PatchFEM::kernels::AssemblyKernel<float> PatchFEM::kernels::assembly_kernel<Form, float>(   \
+#define PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Where, Form)              \
+  PATCHFEM_INSTANTIATE_ASSEMBLY_OF_NUMBER_ON(Where, Form, double); \
+  PATCHFEM_INSTANTIATE_ASSEMBLY_OF_NUMBER_ON(Where, Form, float)
+
+#define PATCHFEM_INSTANTIATE_ASSEMBLY_OF_NUMBER_ON(Where, Form, Number)                                \
+  template PatchFEM::kernels::AssemblyKernel<Number> PatchFEM::kernels::assembly_kernel<Form, Number>( \
       PatchFEM::Where, const PatchFEM::kernels::KernelRequest &)

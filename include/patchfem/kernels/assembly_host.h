@@ -24,12 +24,16 @@ namespace PatchFEM::kernels
         if constexpr (Cells::possible)
           if (!a.coefficients.varies_inside_cells())
             return integrate_in_lanes(body, begin, end);
-        std::vector<typename ElementBody<Form, Number>::Point> scratch(body.n_points(a.batches));
+        std::vector<Point> scratch(body.n_points(a.batches));
+        std::vector<Block> blocks;
         for (std::int64_t k = begin; k < end; ++k)
         {
           const BufferedCell cell = body.cell(static_cast<int>(k));
           body.geometry(cell, 0, 1, scratch.data());
-          body.integrate(cell, 0, 1, scratch.data());
+          if constexpr (has_trial<Form>)
+            integrate_by_trials(body, cell, scratch.data(), blocks);
+          else
+            body.integrate(cell, 0, 1, scratch.data());
           body.boundary(cell, 0, 1);
           body.resolve(cell, 0, 1);
         }
@@ -38,6 +42,47 @@ namespace PatchFEM::kernels
 
   private:
     using Cells = CellsInLanes<Form, Number, AnyExtents>;
+    using Point = typename ElementBody<Form, Number>::Point;
+    using Block = SmallMatrix<Form::n_components, Form::n_components, Number>;
+
+    /** A cell by Form::trial() of each function at each point, which all pairs with it share. @p blocks is room. */
+    static void integrate_by_trials(const ElementBody<Form, Number> &body,
+                                    const BufferedCell              &cell,
+                                    const Point                     *points,
+                                    std::vector<Block>              &blocks)
+    {
+      const AssemblyArguments<Number> &a     = body.a;
+      const BatchView                 &batch = a.batches.batch[cell.batch];
+      const ReferenceView             &r     = batch.reference;
+      const int                        n = r.n_shape, local = cell.cell - batch.first_cell;
+      blocks.assign(std::size_t(n) * n, Block{});
+      for (int q = 0; q < r.n_quadrature && body.needs_matrix(cell); ++q)
+      {
+        const Number *coefficients = a.coefficients.at(a.batches, cell.batch, local, q);
+        for (int j = 0; j < n; ++j)
+        {
+          auto trial = Form::trial(coefficients, body.shape(r, points, q, j));
+          for (auto &row : trial.entries)
+            for (Number &entry : row)
+              entry *= points[q].weight;
+          for (int i = 0; i < (is_symmetric<Form> ? j + 1 : n); ++i)
+          {
+            const Block pair = Form::pair(body.shape(r, points, q, i), trial);
+            Block      &sum  = blocks[std::size_t(i) * n + j];
+            for (int c = 0; c < Form::n_components; ++c)
+              for (int d = 0; d < Form::n_components; ++d)
+                sum(c, d) += pair(c, d);
+          }
+        }
+      }
+      body.store(
+          cell, 0, 1,
+          [&](const int i, const int j) {
+            const bool mirrored = is_symmetric<Form> && j < i;
+            return mirrored ? transpose(blocks[std::size_t(j) * n + i]) : blocks[std::size_t(i) * n + j];
+          },
+          [&](const int i, const int c) { return body.load(cell, points, i, c); });
+    }
 
     /** Cells [@p begin, @p end), several of a batch at a time. */
     static void
@@ -85,3 +130,4 @@ namespace PatchFEM::kernels
 
 /** Compiles the host kernels of a weak form. */
 #define PATCHFEM_INSTANTIATE_ASSEMBLY(Form) PATCHFEM_INSTANTIATE_ASSEMBLY_ON(Host, Form)
+#define PATCHFEM_INSTANTIATE_ASSEMBLY_IN_DOUBLE(Form) PATCHFEM_INSTANTIATE_ASSEMBLY_OF_NUMBER_ON(Host, Form, double)

@@ -29,8 +29,11 @@ namespace PatchFEM
 
     const double *face_weights;
     const double *face_shape_values;
+    const double *face_shape_gradients;
+    const double *face_geometry_values;
     const double *face_geometry_gradients;
     const double *face_tangents;
+    const double *face_normals;
   };
 
   /** The cells of one (reference cell, degree). Cells are numbered globally, batch after batch. */

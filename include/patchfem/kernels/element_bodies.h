@@ -99,13 +99,19 @@ namespace PatchFEM::kernels
             const auto block    = integrate_block(r, cell.batch, local, scratch, mirrored ? j : i, mirrored ? i : j);
             return mirrored ? transpose(block) : block;
           },
-          [&](const int i, const int c) {
-            Number sum = 0;
-            for (int q = 0; q < r.n_quadrature; ++q)
-              sum += scratch[q].weight * static_cast<Number>(r.shape_values[q * r.n_shape + i]) *
-                     a.load.at(a.batches, cell.batch, local, q)[c];
-            return sum;
-          });
+          [&](const int i, const int c) { return load(cell, scratch, i, c); });
+    }
+
+    /** int f_c phi_i. */
+    PATCHFEM_INLINE Number load(const BufferedCell &cell, const Point *scratch, const int i, const int c) const
+    {
+      const BatchView     &batch = a.batches.batch[cell.batch];
+      const ReferenceView &r     = batch.reference;
+      Number               sum   = 0;
+      for (int q = 0; q < r.n_quadrature; ++q)
+        sum += scratch[q].weight * static_cast<Number>(r.shape_values[q * r.n_shape + i]) *
+               a.load.at(a.batches, cell.batch, cell.cell - batch.first_cell, q)[c];
+      return sum;
     }
 
     /** Phase 2 with @p block(i, j) of the cell's matrix and @p load(i, component), if there is a load. */
@@ -165,6 +171,40 @@ namespace PatchFEM::kernels
       return sum;
     }
 
+    /** - int phi_i (T phi_j + T_k dphi_j/ds_k) of the points from @p first on, T and T_k blocks of the tangent of a traction. */
+    PATCHFEM_INLINE void tangent_of_face(
+        const BufferedCell &cell, const int face, const std::int64_t first, const int rank, const int size) const
+    {
+      const ReferenceView &r      = a.batches.batch[cell.batch].reference;
+      Number              *matrix = unresolved_matrix(cell);
+      const int            m      = a.face_terms.n_inputs;
+      for (int ij = rank; ij < r.n_shape * r.n_shape; ij += size)
+      {
+        const int                           i = ij / r.n_shape, j = ij % r.n_shape;
+        SmallMatrix<n_comp, n_comp, Number> sum{};
+        for (int q = 0; q < r.n_face_quadrature; ++q)
+        {
+          const std::int64_t entry    = std::int64_t(face) * r.n_face_quadrature + q;
+          const double      *values   = r.face_shape_values + entry * r.n_shape;
+          const double      *gradient = r.face_shape_gradients + (entry * r.n_shape + j) * dim;
+          const double      *t        = r.face_tangents + entry * dim * (dim - 1);
+          const Number       weight   = surface_weight(cell, face, q) * static_cast<Number>(values[i]);
+          for (int k = 0; k < m / n_comp; ++k)
+          {
+            Number shape = k == 0 ? static_cast<Number>(values[j]) : Number(0);
+            for (int d = 0; d < dim && k > 0; ++d)
+              shape += static_cast<Number>(gradient[d] * t[d * (dim - 1) + k - 1]);
+            for (int c = 0; c < n_comp; ++c)
+              for (int d = 0; d < n_comp; ++d)
+                sum(c, d) += weight * shape * a.face_terms.tangent[((first + q) * n_comp + c) * m + k * n_comp + d];
+          }
+        }
+        for (int c = 0; c < n_comp; ++c)
+          for (int d = 0; d < n_comp; ++d)
+            matrix[(std::int64_t(ij) * n_comp + c) * n_comp + d] -= sum(c, d);
+      }
+    }
+
     /** Phase 3: boundary terms, face after face: + int robin phi_i phi_j and + int load phi_i. */
     PATCHFEM_INLINE void boundary(const BufferedCell &cell, const int rank, const int size) const
     {
@@ -190,6 +230,8 @@ namespace PatchFEM::kernels
               matrix[(std::int64_t(ij) * n_comp + c) * n_comp + c] += sum;
           }
         }
+        if (a.face_terms.tangent != nullptr && needs_matrix(cell))
+          tangent_of_face(cell, face, first, rank, size);
         if (a.face_terms.load != nullptr)
         {
           Number *vector = unresolved_vector(cell);
@@ -205,35 +247,11 @@ namespace PatchFEM::kernels
       }
     }
 
-    /** Surface element of a face point times its quadrature weight: |t| in 2D, |t1 x t2| in 3D, t = J d(xi)/dt. */
+    /** See FacePointGeometry::weight. */
     PATCHFEM_INLINE Number surface_weight(const BufferedCell &cell, const int face, const int q) const
     {
-      const BatchView     &batch    = a.batches.batch[cell.batch];
-      const ReferenceView &r        = batch.reference;
-      const int           *geometry = batch.geometry + std::int64_t(cell.cell - batch.first_cell) * r.n_geometry;
-      const std::int64_t   entry    = std::int64_t(face) * r.n_face_quadrature + q;
-      const auto           J        = jacobian<dim, Number>(a.batches.points, geometry, r.n_geometry,
-                                           r.face_geometry_gradients + entry * r.n_geometry * dim);
-      const double        *tangents = r.face_tangents + entry * dim * (dim - 1);
-      Number               t[dim][dim - 1];
-      for (int i = 0; i < dim; ++i)
-        for (int k = 0; k < dim - 1; ++k)
-        {
-          t[i][k] = 0;
-          for (int j = 0; j < dim; ++j)
-            t[i][k] += J(i, j) * static_cast<Number>(tangents[j * (dim - 1) + k]);
-        }
-      Number square;
-      if constexpr (dim == 2)
-        square = t[0][0] * t[0][0] + t[1][0] * t[1][0];
-      else
-      {
-        const Number n0 = t[1][0] * t[2][1] - t[2][0] * t[1][1];
-        const Number n1 = t[2][0] * t[0][1] - t[0][0] * t[2][1];
-        const Number n2 = t[0][0] * t[1][1] - t[1][0] * t[0][1];
-        square          = n0 * n0 + n1 * n1 + n2 * n2;
-      }
-      return std::sqrt(square) * static_cast<Number>(r.face_weights[q]);
+      const BatchView &batch = a.batches.batch[cell.batch];
+      return face_point_geometry<dim, Number>(a.batches.points, batch, cell.cell - batch.first_cell, face, q).weight;
     }
 
     /**

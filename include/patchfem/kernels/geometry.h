@@ -4,6 +4,8 @@
 #include <patchfem/kernels/batch_views.h>
 #include <patchfem/kernels/small_tensor.h>
 
+#include <cmath>
+
 namespace PatchFEM
 {
   /**
@@ -60,6 +62,47 @@ namespace PatchFEM
                                          r.geometry_gradients + q * r.n_geometry * dim);
     const Number det = determinant(J);
     return {inverse(J, det), det * static_cast<Number>(r.weights[q])};
+  }
+
+  /** Point @p q of face @p face of the cell at position @p local of a batch. */
+  template <int dim, typename Number>
+  struct FacePointGeometry
+  {
+    SmallMatrix<dim, dim, Number>     jacobian;
+    SmallMatrix<dim, dim - 1, Number> tangents; ///< (d, k): dX_d / ds_k, s the coordinates of the reference face
+    Number                            weight;   ///< |t| in 2D, |t_1 x t_2| in 3D, times the weight of the rule
+  };
+
+  template <int dim, typename Number>
+  PATCHFEM_INLINE FacePointGeometry<dim, Number>
+  face_point_geometry(const double *points, const BatchView &batch, const int local, const int face, const int q)
+  {
+    const ReferenceView           &r     = batch.reference;
+    const std::int64_t             entry = std::int64_t(face) * r.n_face_quadrature + q;
+    FacePointGeometry<dim, Number> result;
+    result.jacobian = jacobian<dim, Number>(points, batch.geometry + std::int64_t(local) * r.n_geometry, r.n_geometry,
+                                            r.face_geometry_gradients + entry * r.n_geometry * dim);
+    const double *tangents = r.face_tangents + entry * dim * (dim - 1);
+    auto         &t        = result.tangents;
+    for (int i = 0; i < dim; ++i)
+      for (int k = 0; k < dim - 1; ++k)
+      {
+        t(i, k) = 0;
+        for (int j = 0; j < dim; ++j)
+          t(i, k) += result.jacobian(i, j) * static_cast<Number>(tangents[j * (dim - 1) + k]);
+      }
+    Number square;
+    if constexpr (dim == 2)
+      square = t(0, 0) * t(0, 0) + t(1, 0) * t(1, 0);
+    else
+    {
+      const Number n0 = t(1, 0) * t(2, 1) - t(2, 0) * t(1, 1);
+      const Number n1 = t(2, 0) * t(0, 1) - t(0, 0) * t(2, 1);
+      const Number n2 = t(0, 0) * t(1, 1) - t(1, 0) * t(0, 1);
+      square          = n0 * n0 + n1 * n1 + n2 * n2;
+    }
+    result.weight = std::sqrt(square) * static_cast<Number>(r.face_weights[q]);
+    return result;
   }
 
   /** grad phi = J^-T grad_hat phi. */

@@ -4,6 +4,7 @@
 #include <patchfem/kernels/small_tensor.h>
 
 #include <type_traits>
+#include <utility>
 
 /**
  * @file
@@ -42,6 +43,9 @@
  * Moments, or w grad(test) (x) grad(trial), with a dim x dim one; kernels then sum in their own way where they can, and
  * do not call add().
  *
+ * A form with many coefficients that vary inside cells may split matrix() into trial(coefficients, trial), of any type, and
+ * pair(test, that): kernels then do the first part once for each function in place of once for each pair.
+ *
  * Where the integral over a cell is no sum over its points, as with means of gradients, a form has CellMoments in place
  * of Moments: a sum with coefficients, which may vary, and a block of it. matrix() is then the block of cells where
  * gradients are constant.
@@ -73,6 +77,16 @@ namespace PatchFEM
   constexpr bool has_cell_moments = false;
   template <typename Form>
   constexpr bool has_cell_moments<Form, std::void_t<typename Form::template CellMoments<double>>> = true;
+
+  /** Whether @p Form has trial() and pair(). */
+  template <typename Form, typename = void>
+  constexpr bool has_trial = false;
+  template <typename Form>
+  constexpr bool
+      has_trial<Form,
+                std::void_t<decltype(Form::trial(static_cast<const double *>(nullptr),
+                                                 std::declval<const ShapeFunction<Form::dimension, double> &>()))>> =
+          true;
 
   /**
    * What Moments are, if known: w grad(test) . grad(trial), or w grad(test) (x) grad(trial), summed over points. Of
