@@ -2,6 +2,7 @@
 #include "parallel_for.cuh"
 
 #include "kernels/constraint_bodies.h"
+#include "kernels/face_bodies.h"
 #include <patchfem/kernels/pattern_statistics.h>
 
 // The bodies that build structure, one line each.
@@ -15,9 +16,12 @@ namespace PatchFEM::kernels
 
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<float>);
   PATCHFEM_INSTANTIATE_BODY(DistributeBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(MotionBody);
   PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<float>);
   PATCHFEM_INSTANTIATE_BODY(SetConstrainedZeroBody<double>);
   PATCHFEM_INSTANTIATE_BODY(CondenseBody<float>);
   PATCHFEM_INSTANTIATE_BODY(CondenseBody<double>);
+  PATCHFEM_INSTANTIATE_BODY(SubtractTractionBody<2>);
+  PATCHFEM_INSTANTIATE_BODY(SubtractTractionBody<3>);
 
 } // namespace PatchFEM::kernels

@@ -42,6 +42,7 @@ namespace PatchFEM
     body_load         = DeviceCoefficients<Number>();
     face_load.release();
     face_robin.release();
+    face_tangents = nullptr;
     plan_passes(space, data, false);
     seconds.sparsity = std::chrono::duration<double>(middle - start).count();
     seconds.plan     = std::chrono::duration<double>(now() - middle).count();
@@ -144,6 +145,14 @@ namespace PatchFEM
       face_robin.copy_from(elements.backend(), std::vector<Number>(terms.robin.begin(), terms.robin.end()));
       face_points.copy_from(elements.backend(), offsets);
     });
+  }
+
+  template <typename Number>
+  void AssemblerBase<Number>::set_face_tangents(const Array<Number> &tangents, const int n_inputs)
+  {
+    set_face_terms(FaceTerms()); // where the points of faces lie
+    face_tangents = tangents.empty() ? nullptr : tangents.data();
+    n_face_inputs = n_inputs;
   }
 
   template <typename Number>
@@ -267,26 +276,36 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::run(MatrixBase<Number> *const matrix, Vector<Number> *const rhs)
+  void AssemblerBase<Number>::run(MatrixBase<Number> *const                    matrix,
+                                  Vector<Number> *const                        rhs,
+                                  const ElementBatches::Inhomogeneities *const k)
   {
     on_owner_then_members(domain.backend(), [&] {
       const MatrixTarget<Number> to = matrix != nullptr ? target(*matrix) : MatrixTarget<Number>();
       if (rhs != nullptr)
         domain.initialize_dof_vector(*rhs, true);
-      run_here(to, rhs != nullptr ? rhs->data() : nullptr);
+      run_here(to, rhs != nullptr ? rhs->data() : nullptr, k);
     });
   }
 
   template <typename Number>
-  void AssemblerBase<Number>::run_here(const MatrixTarget<Number> &target, Number *rhs)
+  void AssemblerBase<Number>::run_here(const MatrixTarget<Number>                  &target,
+                                       Number                                      *rhs,
+                                       const ElementBatches::Inhomogeneities *const k)
   {
     const ElementBatches     &elements = domain.batches();
     AssemblyArguments<Number> a        = data_arguments();
     a.batches                          = elements.view();
     a.constrained                      = elements.constrained_cells();
-    a.faces                            = elements.faces_view();
-    a.face_terms                       = {face_load.empty() && face_robin.empty() ? nullptr : face_points.data(),
-                    face_load.empty() ? nullptr : face_load.data(), face_robin.empty() ? nullptr : face_robin.data()};
+    if (k != nullptr)
+    {
+      a.constrained.inhomogeneity_offset = k->offset.data();
+      a.constrained.inhomogeneity        = k->values.data();
+    }
+    a.faces              = elements.faces_view();
+    const bool has_faces = !face_load.empty() || !face_robin.empty() || face_tangents != nullptr;
+    a.face_terms         = {has_faces ? face_points.data() : nullptr, face_load.empty() ? nullptr : face_load.data(),
+                    face_robin.empty() ? nullptr : face_robin.data(), face_tangents, n_face_inputs};
     a.matrix        = target;
     a.rhs           = rhs;
     a.buffer_matrix = buffer_matrix.data();

@@ -3,6 +3,7 @@
 
 #include <patchfem/assembly/constraint_lines.h>
 #include <patchfem/base/rank_group.h>
+#include <patchfem/kernels/blas1.h>
 #include <patchfem/kernels/parallel_for.h>
 
 #include <algorithm>
@@ -65,6 +66,26 @@ namespace PatchFEM
     inhomogeneity.copy_from(values.data(), values.size());
   }
 
+  bool ConstraintLines::motion(const Vector<double> &u, Array<double> &k) const
+  {
+    check(u);
+    u.update_ghosts();
+    const auto    n = static_cast<std::int64_t>(n_lines());
+    Array<double> largest(place, 2);
+    k.reinit(place, n);
+    launch(place, [&](auto where) {
+      kernels::parallel_for(where, n, kernels::MotionBody{view(), u.data(), k.data()});
+      kernels::linfty_norm(where, n, inhomogeneity.data(), largest.data());
+      kernels::linfty_norm(where, n, k.data(), largest.data() + 1);
+    });
+    const std::vector<double> of_rank = largest.to_vector();
+    const auto of_all = [&](const double x) { return ranks != nullptr ? ranks->communicator().maximum(x) : x; };
+    const bool moves  = !(of_all(of_rank[1]) <= 1e-14 * std::max(of_all(of_rank[0]), u.linfty_norm()));
+    if (!moves)
+      k.set_zero();
+    return moves;
+  }
+
   template <typename Number>
   void ConstraintLines::check(const Vector<Number> &x) const
   {
@@ -75,13 +96,13 @@ namespace PatchFEM
   }
 
   template <typename Number>
-  void ConstraintLines::distribute(Vector<Number> &x) const
+  void ConstraintLines::distribute(Vector<Number> &x, const Array<double> &k) const
   {
     on_owner_then_members(place, [&] {
       check(x);
       x.update_ghosts(); // which are masters, and have lines of their own behind the elements
       launch(place, [&](auto where) {
-        kernels::parallel_for(where, n_lines(), kernels::DistributeBody<Number>{view(), x.data()});
+        kernels::parallel_for(where, n_lines(), kernels::DistributeBody<Number>{view(), k.data(), x.data()});
       });
     });
   }
@@ -140,10 +161,10 @@ namespace PatchFEM
                                  feeding, feeding_weights);
   }
 
-#define PATCHFEM_INSTANTIATE(Number)                                 \
-  template void ConstraintLines::distribute(Vector<Number> &) const; \
-  template void ConstraintLines::set_zero(Vector<Number> &) const;   \
-  template void ConstraintLines::condense(Vector<Number> &) const;   \
+#define PATCHFEM_INSTANTIATE(Number)                                                        \
+  template void ConstraintLines::distribute(Vector<Number> &, const Array<double> &) const; \
+  template void ConstraintLines::set_zero(Vector<Number> &) const;                          \
+  template void ConstraintLines::condense(Vector<Number> &) const;                          \
   template void ConstraintLines::condense(const Operator<Number> &, Vector<Number> &) const
   PATCHFEM_INSTANTIATE(float);
   PATCHFEM_INSTANTIATE(double);

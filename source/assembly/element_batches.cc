@@ -171,8 +171,11 @@ namespace PatchFEM
         {&ReferenceElement::support_geometry_values, &ReferenceView::support_geometry_values},
         {&ReferenceElement::face_weights, &ReferenceView::face_weights},
         {&ReferenceElement::face_shape_values, &ReferenceView::face_shape_values},
+        {&ReferenceElement::face_shape_gradients, &ReferenceView::face_shape_gradients},
+        {&ReferenceElement::face_geometry_values, &ReferenceView::face_geometry_values},
         {&ReferenceElement::face_geometry_gradients, &ReferenceView::face_geometry_gradients},
-        {&ReferenceElement::face_tangents, &ReferenceView::face_tangents}};
+        {&ReferenceElement::face_tangents, &ReferenceView::face_tangents},
+        {&ReferenceElement::face_normals, &ReferenceView::face_normals}};
   } // namespace
 
   void ElementBatches::reinit(const Backend &backend, const ElementTables &tables, const AdditionalData &data)
@@ -325,10 +328,13 @@ namespace PatchFEM
     return result;
   }
 
-  void ElementBatches::set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
+  void ElementBatches::make_inhomogeneities(const Array<int>    &lines,
+                                            const Array<double> &values,
+                                            Inhomogeneities     &result) const
   {
     if (!constrained.cells.empty())
-      dispatch(place, [&](auto where) { BatchSteps<decltype(where)>::set_inhomogeneities(*this, lines, values); });
+      dispatch(place,
+               [&](auto where) { BatchSteps<decltype(where)>::make_inhomogeneities(*this, lines, values, result); });
   }
 
   void ElementBatches::sort_faces(const ElementTables &tables)
@@ -421,8 +427,8 @@ namespace PatchFEM
             constrained.column_local.data(),
             constrained.column_weight.data(),
             constrained.diagonal_local.data(),
-            constrained.inhomogeneity_offset.data(),
-            constrained.inhomogeneity.data()};
+            constrained.k.offset.data(),
+            constrained.k.values.data()};
   }
 
   FacesView ElementBatches::faces_view() const
@@ -436,7 +442,7 @@ namespace PatchFEM
     const Constrained &c     = constrained;
     std::size_t        bytes = memory_consumption_of(
                points, dofs, c.cells, c.nodes, c.n_free, c.column_local, c.diagonal_local, c.node_offsets, c.column_offsets,
-               c.inhomogeneity_offset, c.column_weight, c.inhomogeneity, face_cells, face_offsets, face_number, face_source);
+               c.k.offset, c.column_weight, c.k.values, face_cells, face_offsets, face_number, face_source);
     for (const Batch &b : batches)
       bytes += memory_consumption_of(b.nodes, b.geometry, b.material, b.source);
     return bytes;

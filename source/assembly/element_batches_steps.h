@@ -50,8 +50,10 @@ namespace PatchFEM
     /** The first cell that is flat or tangled, or INT_MAX. */
     static int tangled_cell(const ElementBatches &elements);
 
-    static void
-    set_inhomogeneities(ElementBatches &elements, const Array<int> &lines, const Array<double> &inhomogeneities);
+    static void make_inhomogeneities(const ElementBatches            &elements,
+                                     const Array<int>                &lines,
+                                     const Array<double>             &inhomogeneities,
+                                     ElementBatches::Inhomogeneities &result);
   };
 #if !defined(__CUDACC__)
   extern template struct BatchSteps<Cuda>;
@@ -367,14 +369,15 @@ namespace PatchFEM
   }
 
   template <typename Where>
-  void BatchSteps<Where>::set_inhomogeneities(ElementBatches      &elements,
-                                              const Array<int>    &lines,
-                                              const Array<double> &inhomogeneities)
+  void BatchSteps<Where>::make_inhomogeneities(const ElementBatches            &elements,
+                                               const Array<int>                &lines,
+                                               const Array<double>             &inhomogeneities,
+                                               ElementBatches::Inhomogeneities &result)
   {
-    const Backend               &place       = elements.place;
-    ElementBatches::Constrained &constrained = elements.constrained;
-    const int                    n = static_cast<int>(constrained.cells.size()), n_comp = elements.n_comp;
-    const BatchesView            batches = elements.view();
+    const Backend                     &place       = elements.place;
+    const ElementBatches::Constrained &constrained = elements.constrained;
+    const int                          n = static_cast<int>(constrained.cells.size()), n_comp = elements.n_comp;
+    const BatchesView                  batches = elements.view();
     Array<double> k_of_unknowns(place, std::size_t(elements.n_node) * n_comp); // as long as this function takes
     k_of_unknowns.set_zero();
     launch(place, lines.size(),
@@ -394,12 +397,12 @@ namespace PatchFEM
                  counts[c] = n_own;
            });
     launch(place, [&](const Here where) { kernels::exclusive_scan(where, n, counts.data(), offsets.data()); });
-    constrained.inhomogeneity_offset.reinit(place, n);
-    constrained.inhomogeneity.reinit(place, offsets.read(n));
+    result.offset.reinit(place, n);
+    result.values.reinit(place, offsets.read(n));
     launch(place, n,
            [=, cells = constrained.cells.data(), k = k_of_unknowns.data(), counts = counts.data(),
-            offsets = offsets.data(), starts = constrained.inhomogeneity_offset.data(),
-            values = constrained.inhomogeneity.data()] PATCHFEM_DEVICE(const std::int64_t c) {
+            offsets = offsets.data(), starts = result.offset.data(),
+            values = result.values.data()] PATCHFEM_DEVICE(const std::int64_t c) {
              starts[c] = counts[c] > 0 ? offsets[c] : -1;
              for (int i = 0; i < counts[c]; ++i)
                values[offsets[c] + i] = k[unknown_of(batches.batch[batches.batch_of(cells[c])], cells[c], i, n_comp)];

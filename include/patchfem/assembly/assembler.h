@@ -65,8 +65,20 @@ namespace PatchFEM
     /** Boundary loads and Robin coefficients on the faces of the element tables; none change if one is refused. */
     void set_face_terms(const FaceTerms &terms);
 
+    /**
+     * Tangents of tractions at the points of all faces of the element tables, [point][component][n_inputs] on the back end,
+     * see FaceLawTraits: their negative is added to the matrix. A view: later values are seen, as long as the array lives.
+     */
+    void set_face_tangents(const Array<Number> &tangents, int n_inputs);
+
     /** @p matrix, a CSRMatrix or SlicedEllpackMatrix, must have been made from the space's sparsity. */
     void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs) { run(&matrix, &rhs); }
+
+    /** With other k of constraints, for this assembly alone: see ElementBatches::make_inhomogeneities(). */
+    void assemble(MatrixBase<Number> &matrix, Vector<Number> &rhs, const ElementBatches::Inhomogeneities &k)
+    {
+      run(&matrix, &rhs, &k);
+    }
 
     /** The matrix alone. */
     void assemble_matrix(MatrixBase<Number> &matrix) { run(&matrix, nullptr); }
@@ -115,8 +127,8 @@ namespace PatchFEM
     void reinit_here(const Space &space, const AdditionalData &data);
 
     /** Assembles. Both may be null. */
-    void run(MatrixBase<Number> *matrix, Vector<Number> *rhs);
-    void run_here(const MatrixTarget<Number> &target, Number *rhs);
+    void run(MatrixBase<Number> *matrix, Vector<Number> *rhs, const ElementBatches::Inhomogeneities *k = nullptr);
+    void run_here(const MatrixTarget<Number> &target, Number *rhs, const ElementBatches::Inhomogeneities *k);
 
     /** The cells of one batch. */
     struct Pass
@@ -142,6 +154,8 @@ namespace PatchFEM
     DeviceCoefficients<Number> coefficients, body_load;
     Array<Number>              face_load, face_robin, buffer_matrix, buffer_vector;
     Array<std::int64_t>        face_points;
+    const Number              *face_tangents = nullptr;
+    int                        n_face_inputs = 0;
     StructureSeconds           seconds;
   };
 

@@ -22,9 +22,22 @@ namespace PatchFEM
     /** New k, [line of the table]; weights and masters stay. */
     void set_inhomogeneities(const std::vector<double> &values);
 
+    /**
+     * The k of corrections du that bring @p u to the constraints, [line]: k_i + sum_j w_j u_j - u_i. Where all of these are
+     * rounding they become 0. Returns whether one is not, on any rank.
+     */
+    bool motion(const Vector<double> &u, Array<double> &k_of_corrections) const;
+
     /** x_i = sum_j w_j x_j + k_i at the constrained unknowns, as AffineConstraints::distribute(). */
     template <typename Number>
-    void distribute(Vector<Number> &x) const;
+    void distribute(Vector<Number> &x) const
+    {
+      distribute(x, inhomogeneity);
+    }
+
+    /** The same with other @p k, [line]. */
+    template <typename Number>
+    void distribute(Vector<Number> &x, const Array<double> &k) const;
 
     /** x_i = 0 at the constrained unknowns, as AffineConstraints::set_zero(). */
     template <typename Number>

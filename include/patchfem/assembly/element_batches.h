@@ -49,8 +49,21 @@ namespace PatchFEM
     /** The cells of @p tables, of which @p other was made, in its numbering and without constraints. */
     void reinit_unconstrained(const ElementBatches &other, const ElementTables &tables);
 
-    /** New k of constraints x_i = ... + k_i: @p values [line] of the unknowns @p constrained, all on this back end. */
-    void set_inhomogeneities(const Array<int> &constrained, const Array<double> &values);
+    /** The k that assembly subtracts from right-hand sides, by cells: see ConstrainedCellsView. */
+    struct Inhomogeneities
+    {
+      Array<std::int64_t> offset;
+      Array<double>       values;
+    };
+
+    /** New k of constraints x_i = ... + k_i: @p values [line] of the unknowns @p lines, all on this back end. */
+    void set_inhomogeneities(const Array<int> &lines, const Array<double> &values)
+    {
+      make_inhomogeneities(lines, values, constrained.k);
+    }
+
+    /** Those of other k, for AssemblerBase::assemble(). */
+    void make_inhomogeneities(const Array<int> &lines, const Array<double> &values, Inhomogeneities &result) const;
 
     const Backend &backend() const { return place; }
     int            dimension() const { return dim; }
@@ -77,6 +90,12 @@ namespace PatchFEM
     /** Position of each node in this numbering, [node of the tables], on the host. */
     const std::vector<int> &new_of_old() const { return node_permutation; }
 
+    /** Position of a cell of the tables in its batch of views. */
+    int position_of_cell(const int b, const int cell) const
+    {
+      return cell_permutation[batches[b].first_cell + cell] - batches[b].first_cell;
+    }
+
     /** Where the nodes lie: the support points of their shape functions, [node][dim], computed on the back end. */
     Array<double> node_points() const;
 
@@ -101,8 +120,9 @@ namespace PatchFEM
     struct Constrained
     {
       Array<int>          cells, nodes, n_free, column_local, diagonal_local;
-      Array<std::int64_t> node_offsets, column_offsets, inhomogeneity_offset;
-      Array<double>       column_weight, inhomogeneity;
+      Array<std::int64_t> node_offsets, column_offsets;
+      Array<double>       column_weight;
+      Inhomogeneities     k;
     };
 
     template <typename Where>

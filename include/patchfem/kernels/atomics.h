@@ -87,12 +87,13 @@ namespace PatchFEM::kernels
       ;
   }
 
-  PATCHFEM_INLINE void atomic_min(int *address, const int value)
+  template <typename T>
+  PATCHFEM_INLINE void atomic_min(T *address, const std::common_type_t<T> value)
   {
 #if defined(__CUDA_ARCH__)
-    atomicMin(address, value);
+    atomicMin(reinterpret_cast<AtomicInteger<T> *>(address), static_cast<AtomicInteger<T>>(value));
 #else
-    atomic_replace(address, value, std::less<int>());
+    atomic_replace(address, value, std::less<T>());
 #endif
   }
 
