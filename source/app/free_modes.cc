@@ -214,10 +214,10 @@ namespace PatchFEM
     class Conditions
     {
     public:
-      Conditions(const Discretisation<dim> &discretisation, const Physics<dim> &physics, const Parts<dim> &parts)
-          : communicator(discretisation.communicator), physics(physics),
+      Conditions(const Discretisation<dim> &discretisation, const Equation<dim> &equation, const Parts<dim> &parts)
+          : communicator(discretisation.communicator), equation(equation),
             frames(frames_of(discretisation.dof_handler->get_triangulation(), parts)),
-            n_modes(physics.mode_names().size())
+            n_modes(equation.mode_names().size())
       {}
 
       std::vector<double> modes_at(const Place<dim> &place) const
@@ -225,7 +225,7 @@ namespace PatchFEM
         const Frame<dim>   &frame = frames[place.part];
         std::vector<double> values(n_modes);
         for (unsigned int m = 0; m < n_modes; ++m)
-          values[m] = physics.mode(m, Point<dim>((place.point - frame.centre) / frame.size), place.component);
+          values[m] = equation.mode(m, Point<dim>((place.point - frame.centre) / frame.size), place.component);
         return values;
       }
 
@@ -344,13 +344,13 @@ namespace PatchFEM
         if (!single.at_one)
           return {single.row};
         std::vector<std::vector<double>> result;
-        for (unsigned int c = 0; c < physics.n_components(); ++c)
+        for (unsigned int c = 0; c < equation.n_components(); ++c)
           result.push_back(modes_at({single.place.part, single.place.point, c}));
         return result;
       }
 
       const MPI_Comm                communicator;
-      const Physics<dim>           &physics;
+      const Equation<dim>          &equation;
       const std::vector<Frame<dim>> frames;
       const unsigned int            n_modes;
       std::vector<Single>           singles;
@@ -447,7 +447,7 @@ namespace PatchFEM
     /** Adds Dirichlet values, elastic support, reactions, and nodes that parts share, which are returned. */
     template <int dim>
     std::vector<Joint<dim>> collect_conditions(const Discretisation<dim>                  &discretisation,
-                                               const Physics<dim>                         &physics,
+                                               const Equation<dim>                        &equation,
                                                const dealii::AffineConstraints<double>    &essential_lines,
                                                const std::set<dealii::types::boundary_id> &essential_ids,
                                                const Parts<dim>                           &parts,
@@ -461,7 +461,7 @@ namespace PatchFEM
       CoarseIndex<dim>                                                coarse_index;
 
       const std::vector<unsigned int> part_of_vertex =
-          parts_of_vertices(dof_handler, parts, physics.mode_names().size());
+          parts_of_vertices(dof_handler, parts, equation.mode_names().size());
       const auto meets_another = [&](const CellIterator<dim> &cell) {
         if (part_of_vertex.empty())
           return false;
@@ -479,7 +479,7 @@ namespace PatchFEM
           continue;
         const unsigned int part = parts(coarse_index(cell));
         if (cell->is_locally_owned() && definite.count(part) == 0 &&
-            physics.is_definite_inside(cell->center(), cell->material_id()))
+            equation.is_definite_inside(cell->center(), cell->material_id()))
         {
           conditions.hold(part);
           definite.insert(part);
@@ -490,8 +490,8 @@ namespace PatchFEM
             {
               visited |= essential_ids.count(face->boundary_id()) != 0;
               for (const unsigned int v : face->vertex_indices())
-                if (physics.natural_conditions().robin_coefficient(face->boundary_id(), face->vertex(v)) > 0.)
-                  for (unsigned int c = 0; c < physics.n_components(); ++c)
+                if (equation.natural_conditions().robin_coefficient(face->boundary_id(), face->vertex(v)) > 0.)
+                  for (unsigned int c = 0; c < equation.n_components(); ++c)
                     conditions.add({{{part, face->vertex(v), c}, 1.}});
             }
         if (visited)
@@ -601,19 +601,19 @@ namespace PatchFEM
 
   template <int dim>
   std::vector<FreeModes> find_free_modes(const Discretisation<dim>                  &discretisation,
-                                         const Physics<dim>                         &physics,
+                                         const Equation<dim>                        &equation,
                                          const dealii::AffineConstraints<double>    &essential_lines,
                                          const std::set<dealii::types::boundary_id> &essential_ids)
   {
     const dealii::DoFHandler<dim>    &dof_handler   = *discretisation.dof_handler;
     const dealii::Triangulation<dim> &triangulation = dof_handler.get_triangulation();
-    const std::vector<std::string>    mode_names    = physics.mode_names();
+    const std::vector<std::string>    mode_names    = equation.mode_names();
     const unsigned int                n_modes       = mode_names.size();
 
     Sets             sets = join_coarse_cells(triangulation, n_modes == 1);
     const Parts<dim> parts(dof_handler, sets);
-    Conditions<dim>  conditions(discretisation, physics, parts);
-    const auto joints = collect_conditions(discretisation, physics, essential_lines, essential_ids, parts, conditions);
+    Conditions<dim>  conditions(discretisation, equation, parts);
+    const auto joints = collect_conditions(discretisation, equation, essential_lines, essential_ids, parts, conditions);
 
     const Blocks                       sum  = conditions.sum();
     const std::vector<FreeCombination> free = conditions.free(sum);
@@ -670,36 +670,35 @@ namespace PatchFEM
     return result;
   }
 
-  std::string
-  refuse_singular(const std::vector<FreeModes> &motions, const unsigned int n_components, const bool project)
+  std::string refuse_singular(const std::vector<FreeModes>              &motions,
+                              const std::pair<std::string, std::string> &remedies,
+                              const bool                                 project)
   {
-    std::string caution;
+    const std::string give = "; give " + remedies.first + " that do";
+    std::string       caution;
     for (const FreeModes &motion : motions)
     {
       const std::string what = motion.names + " of the " + motion.part + motion.joint;
       if (!motion.modes.empty())
       {
         if (!project)
-          throw Error("The problem is singular: no boundary condition holds ", what,
-                      "; give Dirichlet or Robin conditions that do",
-                      n_components == 1 ? ", or a positive reaction," : ",", " or set Solver/Null space = project.");
+          throw Error("The problem is singular: no boundary condition holds ", what, give, remedies.second, ".");
         continue;
       }
       if (motion.sine <= motion.rounding)
         throw Error("The problem is singular: nothing holds ", what, " but normals that are off by ", motion.sine,
-                    ", which the rounding of the points in the mesh explains; give Dirichlet or Robin conditions that "
-                    "do.");
+                    ", which the rounding of the points in the mesh explains", give, ".");
       if (motion.sine <= 1e-3 && caution.empty())
         caution = text_of("nothing holds ", what, " but conditions at an angle of ", motion.sine,
-                          " to it, so that its stiffness is some ", motion.sine * motion.sine,
-                          " of the body's; give Dirichlet or Robin conditions that do, unless this is meant");
+                          " to it, so that its stiffness is some ", motion.sine * motion.sine, " of the body's", give,
+                          ", unless this is meant");
     }
     return caution;
   }
 
-#define PATCHFEM_INSTANTIATE(dim)                                                                    \
-  template std::vector<FreeModes> find_free_modes(const Discretisation<dim> &, const Physics<dim> &, \
-                                                  const dealii::AffineConstraints<double> &,         \
+#define PATCHFEM_INSTANTIATE(dim)                                                                     \
+  template std::vector<FreeModes> find_free_modes(const Discretisation<dim> &, const Equation<dim> &, \
+                                                  const dealii::AffineConstraints<double> &,          \
                                                   const std::set<dealii::types::boundary_id> &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);

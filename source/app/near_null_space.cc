@@ -15,7 +15,7 @@ namespace PatchFEM
   using dealii::Point;
 
   template <int dim>
-  std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics)
+  std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Equation<dim> &equation)
   {
     const dealii::DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
     const dealii::IndexSet        &owned       = dof_handler.locally_owned_dofs();
@@ -39,11 +39,11 @@ namespace PatchFEM
     for (unsigned int d = 0; d < dim; ++d)
       centroid[d] = dealii::Utilities::MPI::sum(centroid[d], discretisation.communicator) / dof_handler.n_dofs();
 
-    const unsigned int  n_modes = physics.mode_names().size();
+    const unsigned int  n_modes = equation.mode_names().size();
     std::vector<double> modes(n_modes * n_owned);
     for (unsigned int m = 0; m < n_modes; ++m)
       for (std::size_t k = 0; k < n_owned; ++k)
-        modes[m * n_owned + k] = physics.mode(m, Point<dim>(points[k] - centroid), components[k]);
+        modes[m * n_owned + k] = equation.mode(m, Point<dim>(points[k] - centroid), components[k]);
     return modes;
   }
 
@@ -250,7 +250,7 @@ namespace PatchFEM
   }
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                                 \
-  template std::vector<double> near_null_space(const Discretisation<dim> &, const Physics<dim> &);                \
+  template std::vector<double> near_null_space(const Discretisation<dim> &, const Equation<dim> &);               \
   template void                find_inertia(Discretisation<dim> &);                                               \
   template void                describe_imbalance(const Discretisation<dim> &, std::optional<NullSpaceReport> &); \
   template SolutionVector      find_inertia_density(const Discretisation<dim> &, const NullSpaceReport &);        \

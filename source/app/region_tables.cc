@@ -161,7 +161,7 @@ namespace PatchFEM
   RegionTables make_region_tables(const dealii::Triangulation<dim> &triangulation,
                                   const MeshSummary                &mesh,
                                   const EssentialConditions<dim>   &essential,
-                                  Physics<dim>                     &physics)
+                                  Equation<dim>                    &equation)
   {
     // A straight cell is as large as its children together, which are on one level, and of one process unless p4est has
     // distributed them.
@@ -187,15 +187,15 @@ namespace PatchFEM
     const MPI_Comm communicator = triangulation.get_communicator();
     RegionTables   result;
     result.dim          = dim;
-    result.n_components = physics.n_components();
+    result.n_components = equation.n_components();
     result.boundaries   = rows_of(faces, mesh.boundaries, communicator);
     result.materials    = rows_of(cells, mesh.materials, communicator);
     for (RegionTables::Row &row : result.boundaries)
-      for (const auto &entries : {essential.entries_on(row.id), physics.natural_conditions().entries_on(row.id)})
+      for (const auto &entries : {essential.entries_on(row.id), equation.natural_conditions().entries_on(row.id)})
         for (const std::string &entry : entries)
           row.contents.emplace_back(entry, "");
     const std::string section = "Material/";
-    for (const MaterialFunction<dim> *function : physics.material_functions())
+    for (const MaterialFunction<dim> *function : equation.material_functions())
       if (function->name().rfind(section, 0) == 0)
         for (RegionTables::Row &row : result.materials)
           row.contents.emplace_back(function->name().substr(section.size()), function->text(row.id));
@@ -205,9 +205,9 @@ namespace PatchFEM
   template RegionTables make_region_tables(const dealii::Triangulation<2> &,
                                            const MeshSummary &,
                                            const EssentialConditions<2> &,
-                                           Physics<2> &);
+                                           Equation<2> &);
   template RegionTables make_region_tables(const dealii::Triangulation<3> &,
                                            const MeshSummary &,
                                            const EssentialConditions<3> &,
-                                           Physics<3> &);
+                                           Equation<3> &);
 } // namespace PatchFEM

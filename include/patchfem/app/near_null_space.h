@@ -7,7 +7,7 @@ namespace PatchFEM
 {
   /** The modes of no energy at locally owned unknowns, [mode][owned unknown]; rotations about the nodes' centroid. */
   template <int dim>
-  std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Physics<dim> &physics);
+  std::vector<double> near_null_space(const Discretisation<dim> &discretisation, const Equation<dim> &equation);
 
   /** Motions of a part of the mesh without energy, or one with next to none. */
   struct FreeModes
@@ -38,7 +38,7 @@ namespace PatchFEM
    */
   template <int dim>
   std::vector<FreeModes> find_free_modes(const Discretisation<dim>                  &discretisation,
-                                         const Physics<dim>                         &physics,
+                                         const Equation<dim>                        &equation,
                                          const dealii::AffineConstraints<double>    &essential_lines,
                                          const std::set<dealii::types::boundary_id> &essential_ids);
 
@@ -65,8 +65,10 @@ namespace PatchFEM
   void remove_free_modes(const Discretisation<dim> &discretisation, SolutionVector &solution);
 
   /**
-   * Throws Error for what is free, unless @p project, and for what rounding alone holds. @p n_components is that of the
-   * physics. @return a caution about motions that are held at angles below 0.001, or nothing.
+   * Throws Error for what is free, unless @p project, and for what rounding alone holds, with @p remedies of
+   * Equation. @return a caution about motions that are held at angles below 0.001, or nothing.
    */
-  std::string refuse_singular(const std::vector<FreeModes> &motions, unsigned int n_components, bool project);
+  std::string refuse_singular(const std::vector<FreeModes>              &motions,
+                              const std::pair<std::string, std::string> &remedies,
+                              bool                                       project);
 } // namespace PatchFEM

@@ -23,20 +23,19 @@ namespace PatchFEM
   };
 
   /**
-   * What an application knows about its equation, and the driver does not: coefficients, loads, natural
-   * boundary conditions, the modes without energy, and what to put into pictures. One object serves every
-   * solver path, so that all of them discretise the same problem.
+   * An equation as its discretisation sees it: components, natural boundary conditions, modes without energy, and
+   * formulas for the mesh's materials.
    */
   template <int dim>
-  class Physics
+  class Equation
   {
   public:
-    virtual ~Physics() = default;
+    virtual ~Equation() = default;
 
     unsigned int n_components() const { return natural.n_components(); }
 
     /** Throws Error for formulas that do not fit the mesh, or on ids of boundaries where all components are @p held. */
-    void resolve(const MeshFacts &mesh, const std::set<dealii::types::boundary_id> &held)
+    virtual void resolve(const MeshFacts &mesh, const std::set<dealii::types::boundary_id> &held)
     {
       for (MaterialFunction<dim> *function : material_functions())
         function->resolve(mesh.materials);
@@ -49,6 +48,85 @@ namespace PatchFEM
     /** What a user should know of solutions on such a mesh, on this rank's cells; mostly nothing. */
     virtual std::string caution(const dealii::DoFHandler<dim> &) const { return ""; }
 
+    /** The conditions on the boundary that are integrals over it. */
+    const NaturalConditions<dim> &natural_conditions() const { return natural; }
+
+    /** Of the unknowns in pictures. */
+    std::vector<std::string> solution_names() const
+    {
+      return std::vector<std::string>(n_components(), n_components() == 1 ? "solution" : "displacement");
+    }
+
+    /** A derived field in pictures: which values it is made of. */
+    struct Picture
+    {
+      std::string                                                      name;
+      std::vector<int>                                                 values;
+      dealii::DataComponentInterpretation::DataComponentInterpretation kind;
+    };
+    virtual std::vector<Picture> pictures() const = 0;
+
+    /** @name Modes of no energy: the constant, or the rigid-body modes */
+    /** @{ */
+    virtual std::vector<std::string> mode_names() const = 0;
+
+    /** Component @p c of mode @p m at @p point, where rotations are about the origin. */
+    virtual double mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const = 0;
+
+    /** Whether the equation itself, without boundary conditions, has no such modes (a reaction term). */
+    virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
+
+    /** For messages: the conditions that can hold a mode, and other remedies, ", or ..." */
+    virtual std::pair<std::string, std::string> remedies() const
+    {
+      return {"Dirichlet or Robin conditions", std::string(n_components() == 1 ? ", or a positive reaction" : "") +
+                                                   ", or set Solver/Null space = project"};
+    }
+    /** @} */
+
+    /** Coefficients and loads. */
+    virtual std::vector<MaterialFunction<dim> *> material_functions() = 0;
+
+  protected:
+    explicit Equation(const NaturalConditions<dim> &natural) : natural(natural) {}
+
+    NaturalConditions<dim> natural;
+  };
+
+  /** Names of the translations and rotations of a body. */
+  inline std::vector<std::string> names_of_rigid_body_modes(const unsigned int dim)
+  {
+    if (dim == 2)
+      return {"translation in x", "translation in y", "rotation"};
+    return {"translation in x", "translation in y", "translation in z",
+            "rotation about x", "rotation about y", "rotation about z"};
+  }
+
+  /** Component @p c of mode @p m of these at @p point, where rotations are about the origin. */
+  template <int dim>
+  double rigid_body_mode(const unsigned int m, const dealii::Point<dim> &point, const unsigned int c)
+  {
+    if (m < dim)
+      return m == c ? 1. : 0.;
+    if (dim == 2)
+      return c == 0 ? -point[1] : point[0];
+    // e_k x point for the axis k
+    const unsigned int k = m - dim;
+    if (c == (k + 1) % 3)
+      return -point[(k + 2) % 3];
+    if (c == (k + 2) % 3)
+      return point[(k + 1) % 3];
+    return 0.;
+  }
+
+  /**
+   * What an application knows about its linear equation, and the driver does not: coefficients, loads, and what to put
+   * into pictures. One object serves every solver path, so that all of them discretise the same problem.
+   */
+  template <int dim>
+  class Physics : public Equation<dim>
+  {
+  public:
     /** A warning about a solution, whose ghosts are up to date, alike on all ranks; mostly none. Collective. */
     virtual std::string caution_after(const Discretisation<dim> &,
                                       const dealii::LinearAlgebra::distributed::Vector<double> &) const
@@ -64,9 +142,6 @@ namespace PatchFEM
                           dealii::FullMatrix<double>  &matrix,
                           dealii::Vector<double>      &rhs) const = 0;
 
-    /** Those over the boundary. */
-    const NaturalConditions<dim> &natural_conditions() const { return natural; }
-
     /** Whether the right-hand side is 1 in every unknown in place of the loads; only where there are no constraints. */
     virtual bool has_unit_rhs() const { return false; }
     /** @} */
@@ -77,17 +152,6 @@ namespace PatchFEM
     virtual AssemblerBase<double> make_assembler(double) const                       = 0;
     virtual AssemblerBase<float>  make_assembler(float) const                        = 0;
     virtual SystemFields          evaluate_fields(const ElementTables &tables) const = 0;
-    /** @} */
-
-    /** @name Modes of no energy: the constant, or the rigid-body modes */
-    /** @{ */
-    virtual std::vector<std::string> mode_names() const = 0;
-
-    /** Component @p c of mode @p m at @p point, where rotations are about the origin. */
-    virtual double mode(unsigned int m, const dealii::Point<dim> &point, unsigned int c) const = 0;
-
-    /** Whether the equation itself, without boundary conditions, has no such modes (a reaction term). */
-    virtual bool is_definite_inside(const dealii::Point<dim> &point, dealii::types::material_id material) const = 0;
     /** @} */
 
     /** @name Fields: what is reported and pictured of a solution, all of one law */
@@ -103,29 +167,10 @@ namespace PatchFEM
 
     virtual const MaterialFunction<dim> &body_load() const = 0;
 
-    /** Of the unknowns in pictures. */
-    std::vector<std::string> solution_names() const
-    {
-      return std::vector<std::string>(n_components(), n_components() == 1 ? "solution" : "displacement");
-    }
-
-    /** A derived field in pictures: which values of the law it is made of. */
-    struct Picture
-    {
-      std::string                                                      name;
-      std::vector<int>                                                 values;
-      dealii::DataComponentInterpretation::DataComponentInterpretation kind;
-    };
-    virtual std::vector<Picture> pictures() const = 0;
     /** @} */
 
-    /** Coefficients and loads. */
-    virtual std::vector<MaterialFunction<dim> *> material_functions() = 0;
-
   protected:
-    explicit Physics(const NaturalConditions<dim> &natural) : natural(natural) {}
-
-    NaturalConditions<dim> natural;
+    using Equation<dim>::Equation;
   };
 
   /** The equation at points, without terms on faces. @p physics is to live as long. */

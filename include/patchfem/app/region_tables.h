@@ -45,5 +45,5 @@ namespace PatchFEM
   RegionTables make_region_tables(const dealii::Triangulation<dim> &triangulation,
                                   const MeshSummary                &mesh,
                                   const EssentialConditions<dim>   &essential,
-                                  Physics<dim>                     &physics);
+                                  Equation<dim>                    &equation);
 } // namespace PatchFEM
