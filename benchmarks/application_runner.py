@@ -38,15 +38,11 @@ class Runner:
         if self.mpirun is None:
             fail("there is no mpirun in PATH")
 
-    def run(self, parameter_file, n_processes, n_threads, settings, may_fail=False):
+    def run(self, parameter_file, n_processes, n_threads, settings, may_fail=False, linear=True):
         """The report of a run of @p parameter_file, a name below parameter_files. With @p may_fail also that of a run that
-        ended with an error, which the report then has."""
-        settings = {
-            "Solver/Tolerance": TOLERANCE,
-            "Solver/Maximum iterations": 100000,
-            "Output/Pictures": "none",
-            **settings,
-        }
+        ended with an error, which the report then has. Problems that are not @p linear keep their tolerances."""
+        common = {"Solver/Tolerance": TOLERANCE, "Solver/Maximum iterations": 100000} if linear else {}
+        settings = {"Output/Pictures": "none", **common, **settings}
         command = [str(self.program), str(ROOT / "parameter_files" / parameter_file), "--output", str(self.folder)]
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
