@@ -226,27 +226,11 @@ namespace PatchFEM
       return fields;
     }
 
-    std::vector<std::string> mode_names() const override
-    {
-      if (dim == 2)
-        return {"translation in x", "translation in y", "rotation"};
-      return {"translation in x", "translation in y", "translation in z",
-              "rotation about x", "rotation about y", "rotation about z"};
-    }
+    std::vector<std::string> mode_names() const override { return names_of_rigid_body_modes(dim); }
 
     double mode(const unsigned int m, const Point<dim> &point, const unsigned int c) const override
     {
-      if (m < dim)
-        return m == c ? 1. : 0.;
-      if (dim == 2)
-        return c == 0 ? -point[1] : point[0];
-      // e_k x point for the axis k
-      const unsigned int k = m - dim;
-      if (c == (k + 1) % 3)
-        return -point[(k + 2) % 3];
-      if (c == (k + 2) % 3)
-        return point[(k + 1) % 3];
-      return 0.;
+      return rigid_body_mode(m, point, c);
     }
 
     bool is_definite_inside(const Point<dim> &, material_id) const override { return false; }

@@ -151,7 +151,8 @@ namespace PatchFEM
     /** @param directory Where an image is looked for. Throws Error for what is wrong with cells or formulas. */
     VoxelFields(const PressureParameters &parameters, const std::string &directory)
     {
-      const Constants &constants = parameters.general.constants;
+      Constants constants = parameters.general.constants;
+      constants.clock     = clock;
       if (parameters.image.empty())
       {
         const std::vector<double> cells = numbers(parameters.cells, dim, constants, "Domain/Cells");
@@ -190,7 +191,7 @@ namespace PatchFEM
 
       const auto formula = [&](std::optional<Expression<dim>> &expression, const std::string &text, const char *entry) {
         if (!text.empty())
-          expression.emplace(text, constants, entry, true);
+          expression.emplace(text, constants, entry);
       };
       formula(fluid, parameters.fluid, "Domain/Fluid");
       formula(solid, parameters.solid, "Domain/Solid");
@@ -202,7 +203,7 @@ namespace PatchFEM
         require(components.size() == dim, "The entry Liquid/Velocity has ", components.size(),
                 " formulas separated by semicolons where ", dim, " are wanted.");
         for (const std::string &text : components)
-          velocity_formulas.emplace_back(text, constants, "Liquid/Velocity", true);
+          velocity_formulas.emplace_back(text, constants, "Liquid/Velocity");
       }
     }
 
@@ -211,23 +212,13 @@ namespace PatchFEM
     /** Evaluates what depends on time, and at the first call everything, at @p time, for the functions below. */
     void set_time(const double time)
     {
-      const auto set = [&](std::optional<Expression<dim>> &expression) {
-        if (!expression)
-          return false;
-        expression->set_time(time);
-        return expression->depends_on_time();
-      };
-      set(exact);
-      const bool moves = set(fluid) | set(solid);
-      if (first || moves)
+      const auto changes = [](const auto &expression) { return expression && expression->depends_on_time(); };
+      clock->time        = time;
+      if (first || changes(fluid) || changes(solid))
         evaluate_labels();
-      changed = set(wanted_divergence);
-      for (Expression<dim> &expression : velocity_formulas)
-      {
-        expression.set_time(time);
+      changed = first || changes(wanted_divergence);
+      for (const Expression<dim> &expression : velocity_formulas)
         changed = changed || expression.depends_on_time();
-      }
-      changed = changed || first;
       if (changed)
         evaluate_flow();
       first = false;
@@ -290,6 +281,7 @@ namespace PatchFEM
     }
 
   private:
+    std::shared_ptr<Clock>         clock = std::make_shared<Clock>();
     VoxelGrid                      box;
     dealii::Point<dim>             corner;
     std::vector<unsigned char>     image_labels; ///< empty without an image

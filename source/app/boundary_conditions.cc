@@ -129,6 +129,17 @@ namespace PatchFEM
     return result;
   }
 
+  template <int dim>
+  bool BoundaryFormulas<dim>::depends_on_time() const
+  {
+    for (const auto &item : by_id)
+      for (const std::vector<Expression<dim>> &of_component : item.second)
+        for (const Expression<dim> &expression : of_component)
+          if (expression.depends_on_time())
+            return true;
+    return false;
+  }
+
   void EssentialConditionParameters::declare_parameters(dealii::ParameterHandler &prm, const bool vector_valued)
   {
     prm.enter_subsection("Boundary conditions");
@@ -279,6 +290,45 @@ namespace PatchFEM
 
     if (!no_normal_flux_ids.empty())
       dealii::VectorTools::compute_no_normal_flux_constraints(dof_handler, 0, no_normal_flux_ids, constraints, mapping);
+  }
+
+  template <int dim>
+  std::vector<typename EssentialConditions<dim>::GivenValue>
+  EssentialConditions<dim>::given_values(const dealii::Mapping<dim>              &mapping,
+                                         const dealii::DoFHandler<dim>           &dof_handler,
+                                         const dealii::AffineConstraints<double> &others) const
+  {
+    // Of several boundaries the first gives the value.
+    std::map<dealii::types::global_dof_index, std::pair<boundary_id, GivenValue>> found;
+    std::vector<dealii::types::global_dof_index>                                  of_face, of_cell;
+    for (const auto &cell : dof_handler.active_cell_iterators())
+      if (!cell->is_artificial() && cell->at_boundary())
+        for (const auto &face : cell->face_iterators())
+        {
+          const boundary_id id = face->boundary_id();
+          if (!face->at_boundary() || !dirichlet.contains(id))
+            continue;
+          const dealii::FiniteElement<dim> &fe = cell->get_fe();
+          of_cell.resize(fe.n_dofs_per_cell());
+          cell->get_dof_indices(of_cell);
+          of_face.resize(fe.n_dofs_per_face());
+          face->get_dof_indices(of_face, cell->active_fe_index());
+          for (const dealii::types::global_dof_index unknown : of_face)
+          {
+            const unsigned int     i       = std::find(of_cell.begin(), of_cell.end(), unknown) - of_cell.begin();
+            const Expression<dim> *formula = dirichlet.formula(id, fe.system_to_component_index(i).first);
+            const auto             before  = found.find(unknown);
+            if (formula == nullptr || others.is_constrained(unknown) ||
+                (before != found.end() && before->second.first <= id))
+              continue;
+            found[unknown] = {id,
+                              {unknown, formula, mapping.transform_unit_to_real_cell(cell, fe.unit_support_point(i))}};
+          }
+        }
+    std::vector<GivenValue> result;
+    for (const auto &item : found)
+      result.push_back(item.second.second);
+    return result;
   }
 
   template <int dim>

@@ -19,8 +19,9 @@ namespace PatchFEM
 {
   namespace
   {
-    /** Whether one of @p names is an identifier in @p formula. */
-    bool mentions(const std::string &formula, const std::set<std::string> &names)
+    /** Calls @p function(begin, length) for the identifiers in @p formula until one call returns true, and returns that. */
+    template <typename Function>
+    bool any_identifier(const std::string &formula, const Function &function)
     {
       for (std::size_t i = 0, end; i < formula.size(); i = std::max(end, i + 1))
       {
@@ -29,10 +30,35 @@ namespace PatchFEM
         for (end = i; end < formula.size() && (std::isalnum(static_cast<unsigned char>(formula[end])) ||
                                                formula[end] == (is_number ? '.' : '_'));)
           ++end;
-        if (!is_number && names.count(formula.substr(i, end - i)) > 0)
+        if (!is_number && end > i && function(i, end - i))
           return true;
       }
       return false;
+    }
+
+    /** Whether one of @p names is an identifier in @p formula. */
+    bool mentions(const std::string &formula, const std::set<std::string> &names)
+    {
+      return any_identifier(formula, [&](const std::size_t begin, const std::size_t length) {
+        return names.count(formula.substr(begin, length)) > 0;
+      });
+    }
+
+    /** @p formula with formulas in place of the names of @p amplitudes. */
+    std::string replace(const std::string &formula, const std::map<std::string, std::string> &amplitudes)
+    {
+      std::string result;
+      std::size_t done = 0;
+      any_identifier(formula, [&](const std::size_t begin, const std::size_t length) {
+        const auto found = amplitudes.find(formula.substr(begin, length));
+        if (found != amplitudes.end())
+        {
+          result += formula.substr(done, begin - done) + found->second;
+          done = begin + length;
+        }
+        return false;
+      });
+      return result + formula.substr(done);
     }
   } // namespace
 
@@ -131,12 +157,11 @@ namespace PatchFEM
   {
     std::string formula;
     Constants   constants;
-    bool        with_time;
-    double      time = 0.;
 
     static double value(const std::shared_ptr<Function> &function, const dealii::Point<dim> &point)
     {
       // Keys of formulas that are gone keep their address from being used again.
+      const std::shared_ptr<Clock> &clock = function->constants.clock;
       thread_local std::map<std::weak_ptr<Function>, dealii::FunctionParser<dim>, std::owner_less<>> parsers;
       auto found = parsers.find(function);
       if (found == parsers.end())
@@ -144,28 +169,26 @@ namespace PatchFEM
         for (auto item = parsers.begin(); item != parsers.end();)
           item = item->first.expired() ? parsers.erase(item) : std::next(item);
         found = parsers.try_emplace(function, 1u).first;
-        found->second.initialize(function->names(), function->formula, function->constants, function->with_time);
+        found->second.initialize(function->names(), function->formula, function->constants, clock != nullptr);
       }
-      found->second.set_time(function->time);
+      if (clock)
+        found->second.set_time(clock->time);
       return found->second.value(point);
     }
 
     std::string names() const
     {
-      return dealii::FunctionParser<dim>::default_variable_names() + (with_time ? ",t" : "");
+      return dealii::FunctionParser<dim>::default_variable_names() + (constants.clock ? ",t" : "");
     }
   };
 
   template <int dim>
-  Expression<dim>::Expression(const std::string &formula,
-                              const Constants   &constants,
-                              const std::string &entry,
-                              const bool         with_time)
-      : formula(formula), entry(entry)
+  Expression<dim>::Expression(const std::string &formula, const Constants &constants, const std::string &entry)
+      : formula(formula), entry(entry), clock(constants.clock)
   {
     require(!formula.empty(), "The entry ", entry, " has an empty formula; write 0 for nothing.");
-    function = std::make_shared<Function>(Function{formula, constants, with_time});
-    timed    = with_time && mentions(formula, {"t"});
+    function = std::make_shared<Function>(Function{replace(formula, constants.amplitudes), constants});
+    timed    = clock && mentions(function->formula, {"t"});
     const SilentStandardError silence;
     try
     {
@@ -182,7 +205,8 @@ namespace PatchFEM
       const std::size_t said = text.find(introduction);
       throw Error("The entry ", entry, " has a formula that cannot be read: ", quote(formula),
                   said == std::string::npos ? "" : " (" + printable(text.substr(said + introduction.size()), 100) + ")",
-                  "; it may use ", function->names(), ", pi and the names in Constants.");
+                  "; it may use ", function->names(), ", pi and the names in Constants",
+                  constants.amplitudes.empty() ? "." : " and Amplitudes.");
     }
     if (!timed && !mentions(formula, {"x", "y", "z", "rand", "rand_seed"}))
     {
@@ -192,18 +216,11 @@ namespace PatchFEM
   }
 
   template <int dim>
-  void Expression<dim>::set_time(const double time)
-  {
-    if (function)
-      function->time = time;
-  }
-
-  template <int dim>
   double Expression<dim>::value(const dealii::Point<dim> &point) const
   {
     if (!function)
-      return constant;
-    const double result = Function::value(function, point);
+      return grown(constant);
+    const double result = grown(Function::value(function, point));
     if (!std::isfinite(result))
       throw Error("The entry ", entry, " is not finite at the point (", point, "): ", quote(formula), ".");
     return result;
@@ -273,6 +290,7 @@ namespace PatchFEM
       {
         const Expression<dim> &expression = parsed.emplace_back(formula, constants, entry);
         piecewise_constant                = piecewise_constant && expression.is_constant();
+        timed                             = timed || expression.depends_on_time();
         zero = zero && expression.is_constant() && expression.value(dealii::Point<dim>()) == 0.;
       }
       const auto add = [&](const std::string &word) {

@@ -87,6 +87,17 @@ namespace PatchFEM
   }
 
   template <typename Number>
+  void describe(const MatrixBase<Number> &A, PathReport &report)
+  {
+    std::int64_t entries[2] = {A.n_nonzero_elements(), A.n_stored_elements()};
+    if (A.partitioner() != nullptr)
+      A.partitioner()->communicator().sum(entries, 2);
+    report.nnz    = entries[0];
+    report.stored = entries[1];
+    report.format = A.format();
+  }
+
+  template <typename Number>
   void LinearSolver<Number>::solve(const MatrixBase<Number>                 &A,
                                    Vector<Number>                           &x,
                                    Vector<Number>                           &b,
@@ -94,16 +105,11 @@ namespace PatchFEM
                                    const std::function<NearNullSpace()>     &make_near_null_space,
                                    PathReport                               &report)
   {
-    report.backend          = backend.name();
-    report.device           = backend.device_name();
-    report.precision        = choice.precision;
-    report.preconditioner   = choice.parameters.preconditioner;
-    std::int64_t entries[2] = {A.n_nonzero_elements(), A.n_stored_elements()};
-    if (A.partitioner() != nullptr)
-      A.partitioner()->communicator().sum(entries, 2);
-    report.nnz    = entries[0];
-    report.stored = entries[1];
-    report.format = A.format();
+    report.backend        = backend.name();
+    report.device         = backend.device_name();
+    report.precision      = choice.precision;
+    report.preconditioner = choice.parameters.preconditioner;
+    describe(A, report);
 
     kernel = NullSpace<Number>(); // before there are two
     std::unique_ptr<PreconditionBase<Number>> preconditioner, projected;
@@ -175,9 +181,10 @@ namespace PatchFEM
     return result;
   }
 
-#define PATCHFEM_INSTANTIATE(Number)                              \
-  template class LinearSolver<Number>;                            \
-  template std::vector<double> to_double(const Vector<Number> &); \
+#define PATCHFEM_INSTANTIATE(Number)                                               \
+  template class LinearSolver<Number>;                                             \
+  template void                describe(const MatrixBase<Number> &, PathReport &); \
+  template std::vector<double> to_double(const Vector<Number> &);                  \
   template LinearSystem        to_linear_system(const MatrixBase<Number> &, const Vector<Number> &)
   PATCHFEM_INSTANTIATE(double);
   PATCHFEM_INSTANTIATE(float);

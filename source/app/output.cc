@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <patchfem/app/law_application.h>
 #include <patchfem/app/output.h>
 #include <patchfem/app/solution_values.h>
 #include <patchfem/base/write_file.h>
@@ -6,6 +7,8 @@
 #include <deal.II/fe/fe_dgq.h>
 #include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/fe_system.h>
+#include <deal.II/fe/fe_tools.h>
+#include <deal.II/grid/grid_tools.h>
 #include <deal.II/hp/fe_values.h>
 #include <deal.II/numerics/data_out.h>
 
@@ -18,6 +21,9 @@ namespace PatchFEM
 {
   namespace
   {
+    template <int dim>
+    using Picture = typename Equation<dim>::Picture;
+
     /** The first component of a field. */
     template <int dim>
     class FirstComponent : public dealii::DataPostprocessorScalar<dim>
@@ -47,10 +53,10 @@ namespace PatchFEM
     class DerivedFields : public dealii::DataPostprocessor<dim>
     {
     public:
-      DerivedFields(const std::vector<typename Physics<dim>::Picture> &pictures,
-                    const SolutionValues<dim>                         &values,
-                    const PointwiseEquation<dim>                      &equation,
-                    const dealii::DoFHandler<dim>                     &dof_handler)
+      DerivedFields(const std::vector<Picture<dim>> &pictures,
+                    const SolutionValues<dim>       &values,
+                    const PointwiseEquation<dim>    &equation,
+                    const dealii::DoFHandler<dim>   &dof_handler)
           : pictures(pictures), equation(equation),
             means(equation.law.needs_mean ? dof_handler.get_triangulation().n_active_cells() : 0)
       {
@@ -94,8 +100,8 @@ namespace PatchFEM
       dealii::UpdateFlags get_needed_update_flags() const override { return SolutionValues<dim>::update_flags(); }
 
     private:
-      const std::vector<typename Physics<dim>::Picture> &pictures;
-      const PointwiseEquation<dim>                      &equation;
+      const std::vector<Picture<dim>> &pictures;
+      const PointwiseEquation<dim>    &equation;
       std::vector<std::vector<double>> means; ///< gradients, [active cell]; empty if they do not count
 
       template <typename Input>
@@ -118,18 +124,23 @@ namespace PatchFEM
 
     /**
      * The derived fields at the nodes of each cell, averaged over the cells of its material that meet there, weighted by
-     * their volumes: names with `_nodal` behind them.
+     * their volumes: names with `_nodal` behind them. Or those of the cell itself.
      */
     template <int dim>
     class NodalFields
     {
     public:
-      NodalFields(const std::vector<typename Physics<dim>::Picture> &pictures,
-                  const SolutionValues<dim>                         &values,
-                  const dealii::Mapping<dim>                        &mapping,
-                  const dealii::DoFHandler<dim>                     &solution)
-          : pictures(pictures), values(values), mapping(mapping), solution(solution),
-            dof_handler(solution.get_triangulation())
+      using Cell = typename dealii::DoFHandler<dim>::active_cell_iterator;
+      /** All values at the nodes of a cell of the solution, for which it gets FEValues: [node][value]. */
+      using AtNodes = std::function<std::vector<std::vector<double>>(const dealii::FEValues<dim> &, const Cell &)>;
+
+      NodalFields(const std::vector<Picture<dim>> &pictures,
+                  const AtNodes                   &at_nodes,
+                  const dealii::Mapping<dim>      &mapping,
+                  const dealii::DoFHandler<dim>   &solution,
+                  const bool                       averages = true)
+          : pictures(pictures), at_nodes(at_nodes), mapping(mapping), solution(solution),
+            dof_handler(solution.get_triangulation()), averages(averages)
       {
         for (const auto &picture : pictures)
           n += picture.values.size();
@@ -147,7 +158,7 @@ namespace PatchFEM
             cell->set_active_fe_index(solution_cell(cell)->active_fe_index());
         dof_handler.distribute_dofs(elements);
         field.reinit(dof_handler.locally_owned_dofs(), solution.get_communicator());
-        average();
+        fill();
       }
 
       void add_to(dealii::DataOut<dim> &data_out) const
@@ -156,22 +167,21 @@ namespace PatchFEM
         std::vector<dealii::DataComponentInterpretation::DataComponentInterpretation> kinds;
         for (const auto &picture : pictures)
         {
-          names.insert(names.end(), picture.values.size(), picture.name + "_nodal");
+          names.insert(names.end(), picture.values.size(), picture.name + (averages ? "_nodal" : ""));
           kinds.insert(kinds.end(), picture.values.size(), picture.kind);
         }
         data_out.add_data_vector(dof_handler, field, names, kinds);
       }
 
     private:
-      using Cell = typename dealii::DoFHandler<dim>::active_cell_iterator;
-
-      const std::vector<typename Physics<dim>::Picture> &pictures;
-      const SolutionValues<dim>                         &values;
-      const dealii::Mapping<dim>                        &mapping;
-      const dealii::DoFHandler<dim>                     &solution;
-      dealii::DoFHandler<dim>                            dof_handler;
-      unsigned int                                       n = 0; ///< numbers at a node
-      SolutionVector                                     field;
+      const std::vector<Picture<dim>> &pictures;
+      const AtNodes                    at_nodes;
+      const dealii::Mapping<dim>      &mapping;
+      const dealii::DoFHandler<dim>   &solution;
+      dealii::DoFHandler<dim>          dof_handler;
+      const bool                       averages; ///< over cells, else each cell has its own values
+      unsigned int                     n = 0;    ///< numbers at a node
+      SolutionVector                   field;
 
       Cell solution_cell(const Cell &cell) const
       {
@@ -218,17 +228,17 @@ namespace PatchFEM
       }
 
       /** All cells that meet at nodes of this rank's are its own or ghosts. */
-      void average()
+      void fill()
       {
         const dealii::hp::MappingCollection<dim> mappings(mapping);
         dealii::hp::FEValues<dim>                hp_values(mappings, solution.get_fe_collection(), find_nodes(),
                                                            SolutionValues<dim>::update_flags());
         for (const auto &cell : solution.active_cell_iterators())
-          if (!cell->is_artificial())
+          if (averages && !cell->is_artificial())
           {
             hp_values.reinit(cell);
             const double weight = cell->measure();
-            const auto   there  = values.at(hp_values.get_present_fe_values(), cell);
+            const auto   there  = at_nodes(hp_values.get_present_fe_values(), cell);
             for_nodes(cell, [&](const unsigned int node, double *sum) {
               *sum++ += weight;
               for (const auto &picture : pictures)
@@ -243,10 +253,26 @@ namespace PatchFEM
             const dealii::FiniteElement<dim> &fe = cell->get_fe();
             dofs.resize(fe.n_dofs_per_cell());
             cell->get_dof_indices(dofs);
-            for_nodes(solution_cell(cell), [&](const unsigned int node, const double *sum) {
-              for (unsigned int c = 0; c < n; ++c)
-                field(dofs[fe.component_to_system_index(c, node)]) = sum[1 + c] / sum[0];
-            });
+            const auto set = [&](const unsigned int node, const unsigned int c, const double value) {
+              field(dofs[fe.component_to_system_index(c, node)]) = value;
+            };
+            if (averages)
+            {
+              for_nodes(solution_cell(cell), [&](const unsigned int node, const double *sum) {
+                for (unsigned int c = 0; c < n; ++c)
+                  set(node, c, sum[1 + c] / sum[0]);
+              });
+              continue;
+            }
+            hp_values.reinit(solution_cell(cell));
+            const auto there = at_nodes(hp_values.get_present_fe_values(), solution_cell(cell));
+            for (unsigned int node = 0; node < there.size(); ++node)
+            {
+              unsigned int c = 0;
+              for (const auto &picture : pictures)
+                for (const int k : picture.values)
+                  set(node, c++, there[node][k]);
+            }
           }
       }
     };
@@ -326,6 +352,80 @@ namespace PatchFEM
           << "; choose other units to see them." << std::endl;
   }
 
+  namespace
+  {
+    /** Adds what all pictures have to @p data_out, and writes it. */
+    template <int dim>
+    std::string complete_and_write(NamedDataOut<dim>               &data_out,
+                                   const std::string               &folder,
+                                   const std::string               &name,
+                                   const Discretisation<dim>       &discretisation,
+                                   const std::vector<unsigned int> &cell_patches)
+    {
+      using namespace dealii;
+      const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
+      const unsigned int     n_cells     = dof_handler.get_triangulation().n_active_cells();
+      dealii::Vector<float>  material(n_cells), rank(n_cells), degree(n_cells);
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned())
+        {
+          material(cell->active_cell_index()) = cell->material_id();
+          rank(cell->active_cell_index())     = cell->subdomain_id();
+          degree(cell->active_cell_index())   = cell->get_fe().degree;
+        }
+      data_out.add_data_vector(material, "material");
+      if (dof_handler.get_fe_collection().size() > 1)
+        data_out.add_data_vector(degree, "degree");
+      const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
+      if (n_ranks > 1)
+        data_out.add_data_vector(rank, "rank");
+      // The list ends with the last cell of this rank, behind which there may be cells of others.
+      dealii::Vector<float> patch(n_cells);
+      std::copy_n(cell_patches.begin(), std::min<std::size_t>(cell_patches.size(), n_cells), patch.begin());
+      const bool with_patches = Utilities::MPI::max(int(!cell_patches.empty()), discretisation.communicator) != 0;
+      if (with_patches)
+        data_out.add_data_vector(patch, "patch");
+      data_out.build_patches(*discretisation.mapping, dof_handler.get_fe_collection().max_degree(),
+                             DataOut<dim>::curved_inner_cells);
+
+      if (n_ranks == 1)
+      {
+        write_file(folder + "/" + name + ".vtu", [&](std::ostream &out) { data_out.write_named_vtu(out); });
+        return name + ".vtu";
+      }
+      const auto piece = [&](const unsigned int r) { return name + "." + Utilities::int_to_string(r, 4) + ".vtu"; };
+      const unsigned int me = Utilities::MPI::this_mpi_process(discretisation.communicator);
+      write_file(folder + "/" + piece(me), [&](std::ostream &out) { data_out.write_named_vtu(out); });
+      MPICommunicator::of(discretisation.communicator)->barrier();
+      if (me == 0)
+      {
+        std::vector<std::string> pieces;
+        for (unsigned int r = 0; r < n_ranks; ++r)
+          pieces.push_back(piece(r));
+        write_file(folder + "/" + name + ".pvtu", [&](std::ostream &out) { data_out.write_pvtu_record(out, pieces); });
+      }
+      return name + ".pvtu";
+    }
+
+    template <int dim>
+    void add_solution(NamedDataOut<dim> &data_out, const Equation<dim> &equation, const SolutionVector &solution)
+    {
+      using namespace dealii;
+      const std::vector<DataComponentInterpretation::DataComponentInterpretation> interpretation(
+          equation.n_components(), equation.n_components() > 1
+                                       ? DataComponentInterpretation::component_is_part_of_vector
+                                       : DataComponentInterpretation::component_is_scalar);
+      data_out.add_data_vector(solution, equation.solution_names(), DataOut<dim>::type_dof_data, interpretation);
+    }
+
+    dealii::DataOutBase::VtkFlags quick_flags()
+    {
+      dealii::DataOutBase::VtkFlags flags;
+      flags.compression_level = dealii::DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
+      return flags;
+    }
+  } // namespace
+
   template <int dim>
   std::string write_picture(const std::string         &folder,
                             const std::string         &name,
@@ -336,74 +436,129 @@ namespace PatchFEM
                             const MeshRegions         &materials)
   {
     using namespace dealii;
-    const DoFHandler<dim> &dof_handler = *discretisation.dof_handler;
-    NodeFields<dim>        node_fields;
-    DataOutBase::VtkFlags  flags;
-    flags.compression_level = DataOutBase::VtkFlags::ZlibCompressionLevel::best_speed;
-    NamedDataOut<dim> data_out(materials, flags);
+    const DoFHandler<dim>      &dof_handler = *discretisation.dof_handler;
+    NodeFields<dim>             node_fields;
+    const DataOutBase::VtkFlags flags = quick_flags();
+    NamedDataOut<dim>           data_out(materials, flags);
     data_out.attach_dof_handler(dof_handler);
-    const std::vector<DataComponentInterpretation::DataComponentInterpretation> interpretation(
-        physics.n_components(), physics.n_components() > 1 ? DataComponentInterpretation::component_is_part_of_vector
-                                                           : DataComponentInterpretation::component_is_scalar);
-    data_out.add_data_vector(solution, physics.solution_names(), DataOut<dim>::type_dof_data, interpretation);
-    const PointwiseEquation<dim>                      equation         = make_equation(physics);
-    const std::vector<typename Physics<dim>::Picture> derived_pictures = physics.pictures();
-    const SolutionValues<dim> values(*discretisation.mapping, dof_handler, discretisation.quadrature, equation,
-                                     solution);
-    const DerivedFields<dim>  derived(derived_pictures, values, equation, dof_handler);
-    const NodalFields<dim>    nodal(derived_pictures, values, *discretisation.mapping, dof_handler);
+    add_solution(data_out, physics, solution);
+    const PointwiseEquation<dim>    equation         = make_equation(physics);
+    const std::vector<Picture<dim>> derived_pictures = physics.pictures();
+    const SolutionValues<dim>       values(*discretisation.mapping, dof_handler, discretisation.quadrature, equation,
+                                           solution);
+    const DerivedFields<dim>        derived(derived_pictures, values, equation, dof_handler);
+    const NodalFields<dim>          nodal(
+                 derived_pictures, [&](const FEValues<dim> &at, const auto &cell) { return values.at(at, cell); },
+                 *discretisation.mapping, dof_handler);
     nodal.add_to(data_out);
     data_out.add_data_vector(solution, derived);
-
-    const unsigned int    n_cells = dof_handler.get_triangulation().n_active_cells();
-    dealii::Vector<float> material(n_cells), rank(n_cells), degree(n_cells);
-    for (const auto &cell : dof_handler.active_cell_iterators())
-      if (cell->is_locally_owned())
-      {
-        material(cell->active_cell_index()) = cell->material_id();
-        rank(cell->active_cell_index())     = cell->subdomain_id();
-        degree(cell->active_cell_index())   = cell->get_fe().degree;
-      }
-    data_out.add_data_vector(material, "material");
-    if (dof_handler.get_fe_collection().size() > 1)
-      data_out.add_data_vector(degree, "degree");
-    const unsigned int n_ranks = Utilities::MPI::n_mpi_processes(discretisation.communicator);
-    if (n_ranks > 1)
-      data_out.add_data_vector(rank, "rank");
-    // The list ends with the last cell of this rank, behind which there may be cells of others.
-    dealii::Vector<float> patch(n_cells);
-    std::copy_n(report.cell_patches.begin(), std::min<std::size_t>(report.cell_patches.size(), n_cells), patch.begin());
-    const bool with_patches = Utilities::MPI::max(int(!report.cell_patches.empty()), discretisation.communicator) != 0;
-    if (with_patches)
-      data_out.add_data_vector(patch, "patch");
     if (report.amg && !report.amg->groups.empty())
       node_fields.add(*report.amg, dof_handler, data_out);
-    data_out.build_patches(*discretisation.mapping, dof_handler.get_fe_collection().max_degree(),
-                           DataOut<dim>::curved_inner_cells);
+    return complete_and_write(data_out, folder, name, discretisation, report.cell_patches);
+  }
 
-    if (n_ranks == 1)
+  namespace
+  {
+    /** The values of pictures at the nodes of cells, [active cell][node][value] by those at quadrature points. */
+    template <int dim>
+    std::vector<std::vector<double>> extrapolate(const Discretisation<dim>              &discretisation,
+                                                 const LawPhysics<dim>                  &physics,
+                                                 const SolutionVector                   &solution,
+                                                 const std::vector<std::vector<double>> &fluxes,
+                                                 const unsigned int                      n_values)
     {
-      write_file(folder + "/" + name + ".vtu", [&](std::ostream &out) { data_out.write_named_vtu(out); });
-      return name + ".vtu";
+      using namespace dealii;
+      const DoFHandler<dim>           &dof_handler = *discretisation.dof_handler;
+      const hp::FECollection<dim>     &elements    = dof_handler.get_fe_collection();
+      const hp::MappingCollection<dim> mappings(*discretisation.mapping);
+      hp::FEValues<dim>                hp_values(mappings, elements, discretisation.quadrature, update_gradients);
+      std::vector<dealii::FullMatrix<double>> to_nodes; // [element]
+      for (unsigned int i = 0; i < elements.size(); ++i)
+      {
+        const Quadrature<dim> &rule   = discretisation.quadrature[i];
+        const unsigned int     degree = elements[i].degree;
+        const auto             fill   = [&](const FiniteElement<dim> &fe) {
+          to_nodes.emplace_back(fe.n_dofs_per_cell(), rule.size());
+          FETools::compute_projection_from_quadrature_points_matrix(fe, rule, rule, to_nodes.back());
+        };
+        if (elements[i].reference_cell().is_simplex())
+          fill(FE_SimplexDGP<dim>(degree));
+        else
+          fill(FE_DGQ<dim>(degree));
+      }
+      const unsigned int               n_flux = physics.n_components() * dim;
+      std::vector<std::vector<double>> result(dof_handler.get_triangulation().n_active_cells());
+      std::vector<double>              gradient(n_flux), values(n_values);
+      for (const auto &cell : dof_handler.active_cell_iterators())
+        if (cell->is_locally_owned())
+        {
+          hp_values.reinit(cell);
+          const dealii::FEValues<dim>             &at = hp_values.get_present_fe_values();
+          std::vector<std::vector<Tensor<1, dim>>> gradients(at.n_quadrature_points,
+                                                             std::vector<Tensor<1, dim>>(physics.n_components()));
+          at.get_function_gradients(solution, gradients);
+          const dealii::FullMatrix<double> &matrix = to_nodes[cell->active_fe_index()];
+          std::vector<double>              &there  = result[cell->active_cell_index()];
+          there.assign(matrix.m() * n_values, 0.);
+          for (const unsigned int q : at.quadrature_point_indices())
+          {
+            for (unsigned int e = 0; e < n_flux; ++e)
+              gradient[e] = gradients[q][e / dim][e % dim];
+            physics.picture_values(cell->material_id(), gradient.data(), &fluxes[cell->active_cell_index()][q * n_flux],
+                                   values.data());
+            for (unsigned int node = 0; node < matrix.m(); ++node)
+              for (unsigned int k = 0; k < n_values; ++k)
+                there[node * n_values + k] += matrix(node, q) * values[k];
+          }
+        }
+      if (Utilities::MPI::n_mpi_processes(discretisation.communicator) > 1)
+        GridTools::exchange_cell_data_to_ghosts<std::vector<double>>(
+            dof_handler, [&](const auto &cell) { return result[cell->active_cell_index()]; },
+            [&](const auto &cell, const std::vector<double> &there) { result[cell->active_cell_index()] = there; });
+      return result;
     }
-    const auto piece      = [&](const unsigned int r) { return name + "." + Utilities::int_to_string(r, 4) + ".vtu"; };
-    const unsigned int me = Utilities::MPI::this_mpi_process(discretisation.communicator);
-    write_file(folder + "/" + piece(me), [&](std::ostream &out) { data_out.write_named_vtu(out); });
-    MPICommunicator::of(discretisation.communicator)->barrier();
-    if (me == 0)
-    {
-      std::vector<std::string> pieces;
-      for (unsigned int r = 0; r < n_ranks; ++r)
-        pieces.push_back(piece(r));
-      write_file(folder + "/" + name + ".pvtu", [&](std::ostream &out) { data_out.write_pvtu_record(out, pieces); });
-    }
-    return name + ".pvtu";
+  } // namespace
+
+  template <int dim>
+  std::string write_picture(const std::string                      &folder,
+                            const std::string                      &name,
+                            const Discretisation<dim>              &discretisation,
+                            const LawPhysics<dim>                  &physics,
+                            const SolutionVector                   &solution,
+                            const std::vector<std::vector<double>> &fluxes,
+                            const MeshRegions                      &materials)
+  {
+    const std::vector<Picture<dim>> pictures = physics.pictures();
+    unsigned int                    n_values = 0;
+    for (const Picture<dim> &picture : pictures)
+      for (const int k : picture.values)
+        n_values = std::max<unsigned int>(n_values, k + 1);
+    const auto nodes    = extrapolate(discretisation, physics, solution, fluxes, n_values);
+    const auto at_nodes = [&](const dealii::FEValues<dim> &, const auto &cell) {
+      const std::vector<double>       &there = nodes[cell->active_cell_index()];
+      std::vector<std::vector<double>> result;
+      for (auto value = there.begin(); value != there.end(); value += n_values)
+        result.emplace_back(value, value + n_values);
+      return result;
+    };
+    const dealii::DataOutBase::VtkFlags flags = quick_flags();
+    NamedDataOut<dim>                   data_out(materials, flags);
+    data_out.attach_dof_handler(*discretisation.dof_handler);
+    add_solution(data_out, physics, solution);
+    const NodalFields<dim> nodal(pictures, at_nodes, *discretisation.mapping, *discretisation.dof_handler),
+        of_cells(pictures, at_nodes, *discretisation.mapping, *discretisation.dof_handler, false);
+    nodal.add_to(data_out);
+    of_cells.add_to(data_out);
+    return complete_and_write(data_out, folder, name, discretisation, {});
   }
 
 #define PATCHFEM_INSTANTIATE(dim)                                                                           \
   template std::string write_picture(const std::string &, const std::string &, const Discretisation<dim> &, \
                                      const Physics<dim> &, const SolutionVector &, const PathReport &,      \
-                                     const MeshRegions &)
+                                     const MeshRegions &);                                                  \
+  template std::string write_picture(const std::string &, const std::string &, const Discretisation<dim> &, \
+                                     const LawPhysics<dim> &, const SolutionVector &,                       \
+                                     const std::vector<std::vector<double>> &, const MeshRegions &)
   PATCHFEM_INSTANTIATE(2);
   PATCHFEM_INSTANTIATE(3);
 #undef PATCHFEM_INSTANTIATE

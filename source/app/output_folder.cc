@@ -22,8 +22,9 @@ namespace PatchFEM
   {
     bool is_own(const fs::path &file)
     {
-      static const std::regex own("(report\\.json|results\\.csv|parameters\\.prm|solution\\.pvd|solution-[0-9]+(\\.[0-"
-                                  "9]+)?\\.p?vtu)(\\.part)?");
+      static const std::regex own(
+          "(report\\.json|(results|steps)\\.csv|parameters\\.prm|solution\\.pvd|solution-[0-9]+(\\.[0-"
+          "9]+)?\\.p?vtu)(\\.part)?");
       return std::regex_match(file.filename().string(), own);
     }
 

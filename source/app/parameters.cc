@@ -23,14 +23,24 @@ namespace PatchFEM
   using dealii::ParameterHandler;
   namespace Patterns = dealii::Patterns;
 
-  void GeneralParameters::declare_parameters(ParameterHandler &prm)
+  void GeneralParameters::declare_parameters(ParameterHandler &prm, const bool linear)
   {
     prm.add_parameter("Dimension", dimension, "Space dimension.", Patterns::Integer(2, 3));
     prm.add_parameter("Backend", backend,
                       "Where matrices are assembled and solved: on the GPU (cuda), on the threads of this process "
-                      "(host), on a GPU if there is one (auto), which all MPI ranks share, on guarded host memory for "
-                      "tests (emulated_device), or by deal.II and Trilinos (trilinos).",
-                      Patterns::Selection("auto|host|cuda|emulated_device|trilinos"));
+                      "(host), on a GPU if there is one (auto)" +
+                          std::string(linear ? ", which all MPI ranks share" : "") +
+                          ", on guarded host memory for tests (emulated_device)" +
+                          (linear ? ", or by deal.II and Trilinos (trilinos)." : "."),
+                      Patterns::Selection(std::string("auto|host|cuda|emulated_device") + (linear ? "|trilinos" : "")));
+    if (linear)
+      declare_parameters_of_linear(prm);
+    prm.declare_entry("Constants", "", Patterns::Anything(),
+                      "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
+  }
+
+  void GeneralParameters::declare_parameters_of_linear(ParameterHandler &prm)
+  {
     prm.add_parameter(
         "Precision", precision,
         "Of assembly, matrix, vectors and preconditioner. mixed is double for all but the values that the "
@@ -51,8 +61,6 @@ namespace PatchFEM
         "Name of a file in the output folder, which gets the linear system of the last cycle, for other solvers: int64 "
         "n_rows, nnz; int32 block_size, n_near_null; int64 row_offsets; int32 columns; float64 values, rhs, near_null. "
         "It replaces no file but one that an earlier run exported. Empty writes none; not with Backend = trilinos.");
-    prm.declare_entry("Constants", "", Patterns::Anything(),
-                      "Names that formulas may use, such as 'a = 1.5, b = 2*a'; pi is one already.");
   }
 
   void GeneralParameters::parse_parameters(ParameterHandler &prm)
@@ -62,7 +70,8 @@ namespace PatchFEM
     require(precision == "auto" || precision == "double" || backend != "trilinos", "Precision = ", precision,
             " does not exist with Backend = trilinos, which computes in double precision; choose Backend = host, "
             "cuda or auto.");
-    constants = parse_constants(prm.get("Constants"));
+    constants          = parse_constants(prm.get("Constants"));
+    constants_of_loads = constants;
   }
 
   void FiniteElementParameters::declare_parameters(ParameterHandler &prm)
@@ -261,16 +270,17 @@ namespace PatchFEM
             "; choose double, or ", proposed, ".");
   }
 
-  void OutputParameters::declare_parameters(ParameterHandler &prm)
+  void OutputParameters::declare_parameters(ParameterHandler &prm, const bool linear)
   {
     prm.enter_subsection("Output");
     prm.add_parameter("Folder", folder,
                       "Where results go; empty stands for output/NAME with the parameter file's name. --output wins.");
-    prm.add_parameter("Pictures", pictures, "Of which cycles to write the solution as VTU.",
+    prm.add_parameter("Pictures", pictures, "Of which cycles or steps to write the solution as VTU.",
                       Patterns::Selection("none|last|all"));
-    prm.add_parameter("Aggregates", aggregates,
-                      "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level that "
-                      "a node is in, -1 where it is in none.");
+    if (linear)
+      prm.add_parameter("Aggregates", aggregates,
+                        "With Solver/Preconditioner = amg, pictures show the aggregate and the patch of every level "
+                        "that a node is in, -1 where it is in none.");
     prm.leave_subsection();
   }
 

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 
 namespace nlohmann
@@ -397,7 +398,9 @@ namespace PatchFEM
     std::ifstream in(folder.path("report.json"));
     const json    report = json::parse(in, nullptr, false);
     if (report.is_object())
-      earlier = report.value("cycles", json::array()).empty() ? report.value("earlier", json()) : report;
+      earlier = report.value("cycles", json::array()).empty() && report.count("steps") == 0
+                    ? report.value("earlier", json())
+                    : report;
   }
 
   void RunReport::start(const std::string &parameters_, const std::string &export_name_)
@@ -439,11 +442,84 @@ namespace PatchFEM
     require(bad.empty(), "The result", bad, " is not finite; choose other units, in which it is not out of range.");
     begin();
     cycles.push_back(std::move(cycle));
-    write();
-    write_table();
-    if (writes)
-      print_cycle(cycles.back(), cycles.size() - 1,
-                  cycles.size() > 1 ? cycles[cycles.size() - 2].cautions : std::vector<std::string>());
+    if (!writes)
+      return;
+    const CycleReport &last = cycles.back();
+    cycle_list.push_back(cycle_to_json(last, before(cycles.size() - 1)));
+    write_if_time();
+    if (steps.empty())
+    {
+      CsvFile::Row row{{"cycle", std::to_string(cycles.size() - 1)},
+                       {"cells", std::to_string(last.n_cells)},
+                       {"unknowns", std::to_string(last.n_dofs)},
+                       {"iterations", std::to_string(last.path.n_iterations)},
+                       {"seconds", text_of(last.path.seconds.total())}};
+      for (auto &item : csv_row(last.results, before(cycles.size() - 1)))
+        row.push_back(std::move(item));
+      results_file.add(folder.path("results.csv"), std::move(row));
+    }
+    print_cycle(last, cycles.size() - 1,
+                cycles.size() > 1 ? cycles[cycles.size() - 2].cautions : std::vector<std::string>());
+  }
+
+  void RunReport::add_step(const StepReport &step)
+  {
+    begin();
+    if (!writes)
+      return;
+    unsigned int n_iterations = 0, n_truncated = 0;
+    json         corrections = json::array();
+    for (const NewtonIteration &row : step.newton)
+    {
+      n_iterations += row.solution.n_iterations;
+      n_truncated += row.solution.truncated;
+      corrections.push_back({{"residual", row.residual},
+                             {"tolerance", row.tolerance},
+                             {"predictor", row.predictor},
+                             {"forcing", row.forcing},
+                             {"iterations", row.solution.n_iterations},
+                             {"truncated", row.solution.truncated},
+                             {"preconditioner", to_string(row.solution.preconditioner)},
+                             {"factor", row.factor}});
+    }
+    const std::size_t number = steps.size() + 1, n_corrections = step.newton.size() - 1;
+    const double      residual = step.newton.back().residual;
+    const auto        text     = [](const double value) { return str(format("%.10g") % value); };
+    const auto        of_step  = [&](CsvFile::Row row) {
+      row.insert(row.begin(), {{"step", std::to_string(number)}, {"time", text(step.time)}});
+      return row;
+    };
+    CsvFile::Row results = csv_row(step.results, nullptr);
+    results.resize(results.size() - step.results.size()); // no changes
+    steps.push_back({{"time", step.time},
+                     {"size", step.size},
+                     {"cut_backs", step.n_cut_backs},
+                     {"seconds", step.seconds},
+                     {"corrections", corrections},
+                     {"results", to_json(step.results)}});
+    results_file.add(folder.path("results.csv"), of_step(std::move(results)));
+    steps_file.add(folder.path("steps.csv"), of_step({{"size", text(step.size)},
+                                                      {"corrections", std::to_string(n_corrections)},
+                                                      {"iterations", std::to_string(n_iterations)},
+                                                      {"truncated", std::to_string(n_truncated)},
+                                                      {"cut_backs", std::to_string(step.n_cut_backs)},
+                                                      {"residual", text(residual)},
+                                                      {"seconds", text(step.seconds)}}));
+    write_if_time();
+
+    last_seconds.push_back(step.seconds);
+    if (last_seconds.size() > 10)
+      last_seconds.pop_front();
+    const double mean = std::accumulate(last_seconds.begin(), last_seconds.end(), 0.) / last_seconds.size();
+    std::cout << format("Step %d to %g: %d corrections, %d iterations, residual %.2g, %.2g s") % number % step.time %
+                     n_corrections % n_iterations % residual % step.seconds;
+    if (n_truncated > 0)
+      std::cout << ", " << n_truncated << " truncated";
+    if (step.n_cut_backs > 0)
+      std::cout << ", " << step.n_cut_backs << " cut backs";
+    if (step.time < step.end)
+      std::cout << format(", %.2g s left") % (mean * std::ceil((step.end - step.time) / step.size * (1. - 1e-9)));
+    std::cout << std::endl;
   }
 
   void RunReport::finish()
@@ -467,53 +543,68 @@ namespace PatchFEM
     }
   }
 
-  void RunReport::write() const
+  void RunReport::write()
   {
     if (!writes)
       return;
-    json list = json::array();
-    for (std::size_t c = 0; c < cycles.size(); ++c)
-      list.push_back(cycle_to_json(cycles[c], before(c)));
-    json report = {{"application", application},
-                   {"finished", finished},
-                   {"error", text_or_null(error)},
-                   {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
-                   {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
-                   {"n_ranks", dealii::Utilities::MPI::n_mpi_processes(communicator)},
-                   {"commit", commit()},
-                   {"cycles", list},
-                   {"earlier", earlier}};
+    const auto begin  = std::chrono::steady_clock::now();
+    json       report = {{"application", application},
+                         {"finished", finished},
+                         {"error", text_or_null(error)},
+                         {"backend", cycles.empty() ? json() : json(cycles.back().path.backend)},
+                         {"device", cycles.empty() ? json() : json(cycles.back().path.device)},
+                         {"n_ranks", dealii::Utilities::MPI::n_mpi_processes(communicator)},
+                         {"commit", commit()},
+                         {"cycles", cycle_list},
+                         {"earlier", earlier}};
+    if (!steps.empty())
+      report["steps"] = steps;
     report.update(mesh);
     write_file(folder.path("report.json"),
                [&](std::ostream &out) { out << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n'; });
+    const auto end = std::chrono::steady_clock::now();
+    not_before     = end + 20 * (end - begin);
   }
 
-  void RunReport::write_table() const
+  void RunReport::write_if_time()
   {
-    if (!writes)
-      return;
+    if (std::chrono::steady_clock::now() >= not_before)
+      write();
+  }
+
+  void CsvFile::add(const std::string &file, Row row)
+  {
     const auto quoted = [](std::string name) {
       if (name.find_first_of(",\"\n") != std::string::npos)
         name = '"' + boost::algorithm::replace_all_copy(name, "\"", "\"\"") + '"';
       return name;
     };
-    write_file(folder.path("results.csv"), [&](std::ostream &out) {
-      const std::size_t last    = cycles.size() - 1;
-      const auto        columns = csv_row(cycles[last].results, before(last)); // the first cycle lacks orders
-      out << "cycle,cells,unknowns,iterations,seconds";
+    rows.push_back(std::move(row));
+    const Row &columns = rows.back();
+    const auto write   = [&](std::ostream &out, const Row &values) {
+      const std::map<std::string, std::string> value_of(values.begin(), values.end());
       for (const auto &column : columns)
-        out << ',' << quoted(column.first);
-      for (std::size_t c = 0; c <= last; ++c)
       {
-        const auto                         row = csv_row(cycles[c].results, before(c));
-        std::map<std::string, std::string> values(row.begin(), row.end());
-        out << '\n'
-            << c << ',' << cycles[c].n_cells << ',' << cycles[c].n_dofs << ',' << cycles[c].path.n_iterations << ','
-            << cycles[c].path.seconds.total();
-        for (const auto &column : columns)
-          out << ',' << values[column.first];
+        const auto found = value_of.find(column.first);
+        out << (&column == &columns.front() ? "" : ",") << (found != value_of.end() ? found->second : "");
       }
       out << '\n';
+    };
+    const auto are_equal = [](const auto &a, const auto &b) { return a.first == b.first; };
+    if (rows.size() > 1 && std::equal(columns.begin(), columns.end(), rows[rows.size() - 2].begin(),
+                                      rows[rows.size() - 2].end(), are_equal))
+    {
+      std::ofstream out(file, std::ios::app);
+      write(out, columns);
+      require(out.flush().good(), "The file ", file, " cannot be written; is the disk full?");
+      return;
+    }
+    write_file(file, [&](std::ostream &out) {
+      for (const auto &column : columns)
+        out << (&column == &columns.front() ? "" : ",") << quoted(column.first);
+      out << '\n';
+      for (const Row &values : rows)
+        write(out, values);
     });
   }
 

@@ -118,19 +118,23 @@ namespace PatchFEM
     return row;
   }
 
-  void ResultParameters::declare_parameters(dealii::ParameterHandler &prm)
+  void ResultParameters::declare_parameters(dealii::ParameterHandler &prm, const bool linear)
   {
     prm.enter_subsection("Results");
     prm.add_parameter(
         "Points", points,
         "Points to report all fields at, by name, separated by semicolons: 'tip: 10, 0, 0; mid: length/2, "
         "0, 0'. They have to lie in the body.");
-    prm.add_parameter("Boundaries", boundaries,
-                      "Boundaries, separated by commas, to report the area of, the means of all fields, and the force "
-                      "and moment, or the flow, of the stresses or flux there.");
-    prm.add_parameter("Materials", materials,
-                      "Materials, separated by commas, to report the volume of, the means of all fields and strains, "
-                      "and the energy.");
+    if (linear)
+    {
+      prm.add_parameter(
+          "Boundaries", boundaries,
+          "Boundaries, separated by commas, to report the area of, the means of all fields, and the force "
+          "and moment, or the flow, of the stresses or flux there.");
+      prm.add_parameter("Materials", materials,
+                        "Materials, separated by commas, to report the volume of, the means of all fields and strains, "
+                        "and the energy.");
+    }
     prm.leave_subsection();
   }
 

@@ -51,7 +51,8 @@ patchfem_run_case(results.torsion_hanging elasticity ${beam} RANKS 3 CHECKS ${ch
 
 # Stresses and flux at nodes, means of the cells of each material, in pictures that other tests write.
 find_program(PATCHFEM_PYTHON python3)
-foreach(picture "results.bending.host/solution-0.vtu von_mises equal" "laplace.cylinder_plate/solution-0.vtu flux")
+foreach(picture "results.bending.host/solution-0.vtu von_mises equal" "laplace.cylinder_plate/solution-0.vtu flux"
+                "solid.clamped/solution-4.vtu stress equal")
   separate_arguments(picture)
   list(GET picture 0 file)
   string(REGEX REPLACE "/.*" "" case ${file})

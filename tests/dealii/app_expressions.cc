@@ -7,6 +7,7 @@
 #include <patchfem/app/memory_forecast.h>
 #include <patchfem/base/exceptions.h>
 #include <patchfem/base/one_rank.h>
+#include <patchfem/base/step_control.h>
 
 using namespace PatchFEM;
 
@@ -36,20 +37,44 @@ TEST(AppExpression, KnowsWhatIsConstant)
 
 TEST(AppExpression, MayDependOnTime)
 {
-  Expression<2> moving("x + 2*t", {}, "E", true);
+  Constants constants;
+  constants.clock = std::make_shared<Clock>();
+  const Expression<2> moving("x + 2*t", constants, "E");
   EXPECT_TRUE(moving.depends_on_time());
   EXPECT_FALSE(moving.is_constant());
   EXPECT_DOUBLE_EQ(moving.value({1., 0.}), 1.);
-  moving.set_time(3.);
+  constants.clock->time = 3.;
   EXPECT_DOUBLE_EQ(moving.value({1., 0.}), 7.);
-  const Expression<3> growing("t^2", {}, "E", true);
+  const Expression<3> growing("t^2", constants, "E");
   EXPECT_TRUE(growing.depends_on_time());
   EXPECT_FALSE(growing.is_constant());
-  const Expression<2> still("sqrt(y)", {}, "E", true);
+  const Expression<2> still("sqrt(y)", constants, "E");
   EXPECT_FALSE(still.depends_on_time());
-  EXPECT_TRUE(Expression<2>("tan(1)", {}, "E", true).is_constant());
+  EXPECT_TRUE(Expression<2>("tan(1)", constants, "E").is_constant());
   EXPECT_NE(message_of([] { Expression<2>("x + t", {}, "Section/Entry"); }).find("it may use x,y, pi"),
             std::string::npos);
+}
+
+/** Formulas without the time grow with the load, those with it or with an amplitude have their own way. */
+TEST(AppExpression, GrowsOrFollowsAmplitudes)
+{
+  Constants constants{{"k", 3.}};
+  constants.clock      = std::make_shared<Clock>();
+  constants.amplitudes = Amplitudes("pull: 0 0, 1 10, 3 -1e-3; dead: 0 1", "E").formulas();
+  const Expression<2> constant("2*k", constants, "E"), field("k*x", constants, "E"), own("x*t", constants, "E"),
+      pulled("1 + k*pull - pull/2", constants, "E"), dead("dead*x > 0 ? k*dead : 0", constants, "E");
+  EXPECT_FALSE(constant.depends_on_time());
+  EXPECT_TRUE(constant.is_constant());
+  EXPECT_TRUE(pulled.depends_on_time());
+  for (const auto &[time, pull] : {std::pair(-1., 0.), {0.25, 2.5}, {1., 10.}, {2., 4.9995}, {3., -1e-3}, {9., -1e-3}})
+  {
+    *constants.clock = {time, 0.5};
+    EXPECT_DOUBLE_EQ(constant.value({}), 3.);
+    EXPECT_DOUBLE_EQ(field.value({2., 0.}), 3.);
+    EXPECT_DOUBLE_EQ(own.value({2., 0.}), 2. * time);
+    EXPECT_NEAR(pulled.value({}), 1. + 2.5 * pull, 1e-12);
+    EXPECT_DOUBLE_EQ(dead.value({1., 0.}), 3.);
+  }
 }
 
 /** Each thread's parser belongs to the formula that is there now, at its present time. */
@@ -57,13 +82,15 @@ TEST(AppExpression, IsEvaluatedOnManyThreads)
 {
   for (int k = 0; k < 20; ++k)
   {
-    Expression<2> first("k*x + t", {{"k", double(k)}}, "E", true);
-    const auto    copy   = first;
-    const auto    second = Expression<2>("k - y", {{"k", double(k)}}, "E");
+    Constants constants{{"k", double(k)}};
+    constants.clock = std::make_shared<Clock>();
+    const Expression<2> first("k*x + t", constants, "E");
+    const auto          copy   = first;
+    const auto          second = Expression<2>("k - y", {{"k", double(k)}}, "E");
     for (const double time : {1., 5.})
     {
-      first.set_time(time);
-      int n_wrong = 0;
+      constants.clock->time = time;
+      int n_wrong           = 0;
 #pragma omp parallel for num_threads(4) reduction(+ : n_wrong)
       for (int i = 0; i < 100; ++i)
         n_wrong += first.value({double(i), 0.}) != k * i + time || copy.value({double(i), 0.}) != k * i + time ||

@@ -86,6 +86,9 @@ namespace PatchFEM
 
     const std::set<dealii::types::boundary_id> &ids() const { return id_set; }
 
+    /** Whether a formula mentions the time. */
+    bool depends_on_time() const;
+
     /** The last part of its name, `Dirichlet`. */
     std::string short_name() const { return name.substr(name.rfind('/') + 1); }
 
@@ -139,6 +142,19 @@ namespace PatchFEM
                           const dealii::DoFHandler<dim>     &dof_handler,
                           dealii::AffineConstraints<double> &constraints) const;
 
+    /** An unknown of a Dirichlet value, whose formula outlives it while this is not resolved anew. */
+    struct GivenValue
+    {
+      dealii::types::global_dof_index unknown;
+      const Expression<dim>          *formula;
+      dealii::Point<dim>              point;
+    };
+
+    /** Those of make_constraints() on this rank's cells, but for unknowns that are constrained in @p others. */
+    std::vector<GivenValue> given_values(const dealii::Mapping<dim>              &mapping,
+                                         const dealii::DoFHandler<dim>           &dof_handler,
+                                         const dealii::AffineConstraints<double> &others) const;
+
     /** Its part that makes the solution periodic, which holds nothing. */
     void make_periodicity_constraints(const dealii::DoFHandler<dim>     &dof_handler,
                                       dealii::AffineConstraints<double> &constraints) const;
@@ -150,6 +166,7 @@ namespace PatchFEM
     std::set<dealii::types::boundary_id> ids() const;
 
     bool has_periodicity() const { return !periodic_pairs.empty(); }
+    bool depends_on_time() const { return dirichlet.depends_on_time(); }
     bool has_no_normal_flux() const { return !no_normal_flux_words.empty(); }
 
     /** Names of the entries with a condition on faces of @p id. */
@@ -203,6 +220,11 @@ namespace PatchFEM
     void resolve(const MeshRegions &present, const std::set<dealii::types::boundary_id> &held);
 
     unsigned int n_components() const { return n; }
+
+    bool depends_on_time() const
+    {
+      return loads.depends_on_time() || pressure.depends_on_time() || robin.depends_on_time();
+    }
 
     /** Whether there is a condition on faces of @p id. */
     bool contains(const dealii::types::boundary_id id) const

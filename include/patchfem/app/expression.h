@@ -17,8 +17,21 @@
 
 namespace PatchFEM
 {
+  /** The time of formulas: who steps sets it, and all formulas that share it follow. */
+  struct Clock
+  {
+    double time   = 0.;
+    double growth = 1.; ///< what formulas are multiplied with that mention neither the time nor an amplitude
+  };
+
   /** Names that formulas may use besides the coordinates: the entry `Constants`, and `pi`. */
-  using Constants = std::map<std::string, double>;
+  struct Constants : public std::map<std::string, double>
+  {
+    using std::map<std::string, double>::map;
+
+    std::shared_ptr<Clock>             clock;      ///< null: formulas may not mention the time t
+    std::map<std::string, std::string> amplitudes; ///< formulas of t, by name
+  };
 
   /** Reads "a = 1, b = 2*pi"; later ones may use earlier ones. */
   Constants parse_constants(const std::string &text);
@@ -36,8 +49,8 @@ namespace PatchFEM
   };
 
   /**
-   * One muParser formula in the coordinates x, y (and z), and the time t if it may, which threads evaluate side by
-   * side. Copies share the formula and its time.
+   * One muParser formula in the coordinates x, y (and z), and with a clock in the time t and amplitudes, which threads
+   * evaluate side by side.
    */
   template <int dim>
   class Expression
@@ -46,16 +59,10 @@ namespace PatchFEM
     /** The constant zero. */
     Expression() = default;
 
-    /** Throws Error, naming @p entry, if its @p formula cannot be read. @p with_time: it may mention the time. */
-    Expression(const std::string &formula,
-               const Constants   &constants,
-               const std::string &entry,
-               bool               with_time = false);
+    /** Throws Error, naming @p entry, if its @p formula cannot be read. */
+    Expression(const std::string &formula, const Constants &constants, const std::string &entry);
 
-    /** The time of value(), of all copies; 0 at first. */
-    void set_time(double time);
-
-    /** Whether the formula mentions the time. */
+    /** Whether the formula mentions the time or an amplitude. */
     bool depends_on_time() const { return timed; }
 
     /** Throws Error with the place if the result is not finite. */
@@ -78,6 +85,10 @@ namespace PatchFEM
     bool                      timed    = false;
     double                    constant = 0.0;
     std::shared_ptr<Function> function; // empty if constant
+    std::shared_ptr<Clock>    clock;
+
+    /** @p value as it has grown. */
+    double grown(const double value) const { return clock && !timed ? clock->growth * value : value; }
   };
 
   /** The value of a formula of constants; throws Error naming @p entry if it depends on a coordinate. */
@@ -145,6 +156,9 @@ namespace PatchFEM
     /** True if the value is the constant 0 everywhere. */
     bool is_zero() const { return zero; }
 
+    /** Whether a formula mentions the time. */
+    bool depends_on_time() const { return timed; }
+
     /** True if the value is the same on all of a material. */
     bool is_piecewise_constant() const { return piecewise_constant; }
 
@@ -174,7 +188,7 @@ namespace PatchFEM
     std::string                                   rest; ///< how the entry calls all others: `all`, `default` or nothing
     unsigned int                                  n = 1;
     Range                                         range;
-    bool                                          zero = true, piecewise_constant = true;
+    bool                                          zero = true, piecewise_constant = true, timed = false;
     std::vector<std::pair<std::string, Formulas>> items; ///< with the word that each is for, empty for all others
     std::map<unsigned int, Formulas>              by_material;
     MeshRegions                                   materials;

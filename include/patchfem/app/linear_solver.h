@@ -69,6 +69,10 @@ namespace PatchFEM
                             const std::string              &of);
   };
 
+  /** Fills what @p report says of a matrix, of all ranks. */
+  template <typename Number>
+  void describe(const MatrixBase<Number> &A, PathReport &report);
+
   /** The entries of @p x on the host, in double precision. */
   template <typename Number>
   std::vector<double> to_double(const Vector<Number> &x);

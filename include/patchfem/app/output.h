@@ -10,6 +10,9 @@
 
 namespace PatchFEM
 {
+  template <int dim>
+  class LawPhysics;
+
   /** The pictures of a run as `solution.pvd`, which ParaView opens as a series. One rank writes it. */
   class PictureSeries
   {
@@ -44,4 +47,17 @@ namespace PatchFEM
                             const SolutionVector      &solution,
                             const PathReport          &report,
                             const MeshRegions         &materials);
+
+  /**
+   * The same of a nonlinear problem. Derived fields are those of quadrature points, extrapolated to the nodes of their
+   * cell: @p fluxes of the laws there, [active cell][q][component][dim], of this rank's cells.
+   */
+  template <int dim>
+  std::string write_picture(const std::string                      &folder,
+                            const std::string                      &name,
+                            const Discretisation<dim>              &discretisation,
+                            const LawPhysics<dim>                  &physics,
+                            const SolutionVector                   &solution,
+                            const std::vector<std::vector<double>> &fluxes,
+                            const MeshRegions                      &materials);
 } // namespace PatchFEM

@@ -35,14 +35,18 @@ namespace PatchFEM
     std::string backend   = "auto";
     std::string precision = "auto"; ///< auto, double, single or mixed
     std::string baseline  = "none";
-    std::string export_system; ///< name of a file in the folder of results, empty for none
-    Constants   constants;
+    std::string export_system;               ///< name of a file in the folder of results, empty for none
+    Constants constants, constants_of_loads; ///< the latter for formulas that may mention the time where others may not
 
-    void declare_parameters(dealii::ParameterHandler &prm);
+    /** Without entries of linear systems unless @p linear. */
+    void declare_parameters(dealii::ParameterHandler &prm, bool linear = true);
     void parse_parameters(dealii::ParameterHandler &prm);
 
     /** `export_system` with the folder of results. */
     std::string export_file(const std::string &folder) const { return folder + "/" + export_system; }
+
+  private:
+    void declare_parameters_of_linear(dealii::ParameterHandler &prm);
   };
 
   /** Section `Finite element`. */
@@ -142,9 +146,10 @@ namespace PatchFEM
     std::string pictures   = "all"; ///< none, last or all
     bool        aggregates = false; ///< of multigrid, in pictures
 
-    void declare_parameters(dealii::ParameterHandler &prm);
+    /** Without entries of linear systems unless @p linear. */
+    void declare_parameters(dealii::ParameterHandler &prm, bool linear = true);
 
-    /** Of a cycle, which may be the last one. */
+    /** Of a cycle or step, which may be the last one. */
     bool wants_picture(const bool last) const { return pictures == "all" || (pictures == "last" && last); }
   };
 

@@ -4,9 +4,12 @@
 #include <patchfem/app/linear_system_path.h>
 #include <patchfem/app/output_folder.h>
 #include <patchfem/app/results.h>
+#include <patchfem/lac/solver/newton_dealii.h>
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <deque>
 #include <map>
 
 namespace PatchFEM
@@ -61,10 +64,41 @@ namespace PatchFEM
     Difference                      difference; ///< from the baseline's solution
     std::vector<VariantReport>      variants;
     std::optional<ProjectionReport> projection;
+
+    /** Does nothing if @p caution is empty. */
+    void add_caution(const std::string &caution)
+    {
+      if (!caution.empty())
+        cautions.push_back(caution);
+    }
+  };
+
+  /** A step of load or time of a nonlinear problem. */
+  struct StepReport
+  {
+    double                       time = 0., size = 0., end = 0.; ///< the last: of all steps
+    unsigned int                 n_cut_backs = 0;                ///< before the step succeeded
+    std::vector<NewtonIteration> newton;
+    double                       seconds = 0.;
+    Results                      results;
+  };
+
+  /** A table of numbers as a file with commas, which grows by a row at a time. */
+  class CsvFile
+  {
+  public:
+    using Row = std::vector<std::pair<std::string, std::string>>; ///< names of columns, and values
+
+    /** Adds @p row to @p file, which is written anew where columns are not those of the row before. */
+    void add(const std::string &file, Row row);
+
+  private:
+    std::vector<Row> rows;
   };
 
   /**
-   * The run as `report.json`, as `results.csv` with a row for each cycle, and as tables. Only one rank writes. The file is always about the last run that was asked
+   * The run as `report.json`, as `results.csv` with a row for each cycle, or of a nonlinear problem for each step, which
+   * then has one in `steps.csv`, too, and as tables. Only one rank writes. The file is always about the last run that was asked
    * for: `finished` is false from start() until finish(), so that a run that was stopped does not look like one that is
    * complete, and `error` says why it failed. Results of an earlier run stay until this one has some to put in their
    * place, which is when begin() removes them; until then, and in the end if a run fails before it has any, `earlier`
@@ -93,10 +127,14 @@ namespace PatchFEM
 
     /**
      * Adds a cycle, with the memory that all ranks have taken, writes the report, under a temporary name first, so that
-     * nothing of a run is lost, and prints a line about the cycle. Throws Error, and leaves it away, if a number in it
+     * nothing of a run is lost, and prints a line about the cycle. Where there are many, writing is put off so that it
+     * takes a small part of the time. Throws Error, and leaves it away, if a number in it
      * is not finite. All ranks call it.
      */
     void add_cycle(CycleReport cycle);
+
+    /** Adds a step, whose results are rows in place of those of the cycle, and prints a line about it. All ranks call it. */
+    void add_step(const StepReport &step);
 
     /**
      * Prints the results of the last cycle and one row per cycle, with errors and observed orders if there is an exact
@@ -120,13 +158,18 @@ namespace PatchFEM
     const bool               writes, verbose;
     std::string              parameters, export_name;
     std::vector<CycleReport> cycles;
+    nlohmann::json           cycle_list = nlohmann::json::array(), steps = nlohmann::json::array();
+    CsvFile                  results_file, steps_file;
+    std::deque<double>       last_seconds; ///< of the last steps
     nlohmann::json           mesh = nlohmann::json::object();
     nlohmann::json           earlier; ///< the report of results that are still in the folder
     bool                     started = false, begun = false, finished = false;
     std::string              error; ///< empty for none
 
-    void write() const;
-    void write_table() const;
+    std::chrono::steady_clock::time_point not_before; ///< which the report of a cycle or step is not written
+
+    void write();
+    void write_if_time();
 
     /** Results of the cycle before; null for the first. */
     const Results *before(std::size_t cycle) const { return cycle > 0 ? &cycles[cycle - 1].results : nullptr; }

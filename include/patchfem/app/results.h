@@ -43,7 +43,8 @@ namespace PatchFEM
   {
     std::string points, boundaries, materials;
 
-    void declare_parameters(dealii::ParameterHandler &prm);
+    /** Without Boundaries and Materials unless @p linear. */
+    void declare_parameters(dealii::ParameterHandler &prm, bool linear = true);
   };
 
   /** Reads `tip: 10, 0, 0; mid: length/2, 0, 0`. Throws Error for what is no point of that dimension. */
