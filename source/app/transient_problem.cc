@@ -47,7 +47,7 @@ namespace PatchFEM
         discretiser.describe_mesh(report);
         const Backend backend = choose_backend();
         require(backend.group() == nullptr,
-                "Several ranks share a device, which problems in steps do not yet; run as many ranks as there are "
+                "Several ranks share a device, which problems in steps do not; run as many ranks as there are "
                 "devices, or choose Backend = host.");
         result.path.backend = backend.name();
         result.path.device  = backend.device_name();
