@@ -5,6 +5,7 @@
 #include <patchfem/kernels/patches_host.h>
 
 #include <tuple>
+#include <vector>
 
 namespace PatchFEM::kernels
 {
@@ -66,6 +67,49 @@ namespace PatchFEM::kernels
         [&](const int i, const int c) { return cells.load(record, local, i, c); });
   }
 
+  /** The same by Form::trial() of each function at each point, which all pairs with it share. @p trials is room for them. */
+  template <typename Form, typename Number, typename Extents, typename Trial>
+  void add_cell_by_trials(const PatchBody<Form::n_components, Number>                   &body,
+                          const CellRecords<Form, Number, Extents>                      &cells,
+                          const int                                                      patch,
+                          const std::int64_t                                             entry,
+                          const typename PatchBody<Form::n_components, Number>::Scratch &s,
+                          std::vector<Trial>                                            &trials)
+  {
+    using Block = SmallMatrix<Form::n_components, Form::n_components, Number>;
+    const int n = cells.n_shape(), n_q = cells.n_quadrature(), size = cells.point_size(n);
+    const int local  = body.a.patches.cells[entry] - cells.batch().first_cell;
+    auto     *record = static_cast<Number *>(s.workers);
+    for (int q = 0; q < n_q; ++q)
+      cells.stage(local, q, record + q * size);
+    trials.resize(std::size_t(n_q) * n);
+    for (int q = 0; q < n_q && body.with_matrix(); ++q)
+      for (int j = 0; j < n; ++j)
+      {
+        Trial &trial = trials[std::size_t(q) * n + j];
+        trial        = Form::trial(body.a.coefficients.at(body.a.batches, body.a.computed_batch, local, q),
+                                   cells.shape(record + q * size, q, j));
+        for (auto &row : trial.entries)
+          for (Number &value : row)
+            value *= record[q * size];
+      }
+    const auto sum = [&](const int i, const int j) {
+      Block result{};
+      for (int q = 0; q < n_q; ++q)
+      {
+        const Block pair = Form::pair(cells.shape(record + q * size, q, i), trials[std::size_t(q) * n + j]);
+        for (int c = 0; c < Form::n_components; ++c)
+          for (int d = 0; d < Form::n_components; ++d)
+            result(c, d) += pair(c, d);
+      }
+      return result;
+    };
+    add_cell(
+        body, patch, entry, n, s,
+        [&](const int i, const int j) { return is_symmetric<Form> && j < i ? transpose(sum(j, i)) : sum(i, j); },
+        [&](const int i, const int c) { return cells.load(record, local, i, c); });
+  }
+
   /** Patches compute cells of such extents. */
   template <typename Form, typename Number, typename Extents>
   struct HostCells : public AnyKernel
@@ -90,8 +134,17 @@ namespace PatchFEM::kernels
       const CellRecords<Form, Number, Extents>    cells{a};
       const PatchesView                          &p = a.patches;
       sum_patches(body, worker_bytes(cells.batch().reference), [&](const int patch, const auto &scratch) {
-        for (std::int64_t entry = p.cell_offsets[patch]; entry < p.cell_offsets[patch + 1]; ++entry)
-          add_cell(body, cells, patch, entry, scratch);
+        const std::int64_t begin = p.cell_offsets[patch], end = p.cell_offsets[patch + 1];
+        if constexpr (has_trial<Form>)
+        {
+          using Shape = ShapeFunction<Form::dimension, Number>;
+          std::vector<decltype(Form::trial(static_cast<const Number *>(nullptr), Shape()))> trials;
+          for (std::int64_t entry = begin; entry < end; ++entry)
+            add_cell_by_trials(body, cells, patch, entry, scratch, trials);
+        }
+        else
+          for (std::int64_t entry = begin; entry < end; ++entry)
+            add_cell(body, cells, patch, entry, scratch);
         if (body.with_matrix() && p.places.upper())
           body.mirror(patch, 0, 1, scratch, [] {});
       });
