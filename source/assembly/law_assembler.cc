@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-
 #include <patchfem/assembly/law_assembler.h>
 #include <patchfem/kernels/geometry.h>
 #include <patchfem/kernels/tangent_form.h>
@@ -41,6 +40,9 @@ namespace PatchFEM
           return {values.begin(), values.begin() + field.n_values()};
       return std::vector<double>(field.n_values(), 1.);
     }
+
+    /** In cells and on faces. */
+    const std::vector<std::int64_t> no_failures(2, PointPass::failure_none);
 
     const char *reason(const Refusal refusal)
     {
@@ -162,7 +164,7 @@ namespace PatchFEM
     }
     if (rows.size() > 1)
       law_of_material.copy_from(domain.backend(), laws);
-    failure.copy_from(domain.backend(), std::vector<std::int64_t>{PointPass::failure_none});
+    failure.copy_from(domain.backend(), no_failures);
     if (!faces.empty())
       faces.prepare(domain);
   }
@@ -280,23 +282,23 @@ namespace PatchFEM
     }
     if (work != Work::residual && work != Work::tangent)
       return;
-    agree_on_errors(batches.partitioner(), [&] { throw_refusal(false); });
-    if (faces.empty())
-      return;
-    faces.evaluate(domain, u, step.time, step.size, step.load_factor, work == Work::tangent, failure.data());
-    agree_on_errors(batches.partitioner(), [&] { throw_refusal(true); });
+    if (!faces.empty())
+      faces.evaluate(domain, u, step.time, step.size, step.load_factor, work == Work::tangent, failure.data() + 1);
+    agree_on_errors(batches.partitioner(), [&] { throw_refusal(); });
   }
 
   /** The first point that a law, or a face law, has refused, as an exception. */
-  void LawAssembler::throw_refusal(const bool of_face)
+  void LawAssembler::throw_refusal()
   {
-    const std::int64_t found = failure.empty() ? PointPass::failure_none : failure.read(0);
-    if (found == PointPass::failure_none)
+    const std::vector<std::int64_t> of_both = failure.to_vector();
+    if (of_both.empty() || of_both == no_failures)
       return;
-    failure.copy_from(domain.backend(), std::vector<std::int64_t>{PointPass::failure_none});
-    const ElementTables &tables = domain.tables_of_batches();
-    std::int64_t         point  = found / 8;
-    const char          *why    = reason(static_cast<Refusal>(found % 8));
+    failure.copy_from(domain.backend(), no_failures);
+    const bool           of_face = of_both[0] == PointPass::failure_none;
+    const std::int64_t   found   = of_both[of_face];
+    const ElementTables &tables  = domain.tables_of_batches();
+    std::int64_t         point   = found / 8;
+    const char          *why     = reason(static_cast<Refusal>(found % 8));
     if (of_face)
       throw StepFailure("A law of the faces of boundary ", tables.faces[faces.face_of(point)].boundary_id,
                         " fails: ", why, "; take shorter steps.");
@@ -367,6 +369,7 @@ namespace PatchFEM
   bool LawAssembler::linearise(const Vector<double> &u, MatrixBase<double> &K, Vector<double> &rhs)
   {
     require(open, "A tangent was asked for outside of a step; call begin_step() first.");
+    bool moves = false;
     on_owner_then_members(domain.backend(), [&] {
       if (assembler == nullptr)
         prepare_tangents();

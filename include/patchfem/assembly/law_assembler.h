@@ -40,7 +40,7 @@ namespace PatchFEM
    * The k of the space, Space::update_inhomogeneities(), are what the solution of the step is to meet. Vectors of solutions
    * have all values, at constrained unknowns too. Bytes on the back
    * end for each point, with m = dim n_components: 4 m (m + 1) for a symmetric tangent, 8 m for the flux, and the state.
-   * The same bits each time, for any number of threads. Double precision only.
+   * Equal bits each time, for any number of threads. Double precision only.
    */
   class LawAssembler
   {
@@ -219,7 +219,7 @@ namespace PatchFEM
     void       pass(Work work, const Vector<double> &u);
     void       sum(Vector<double> &r, bool condensed);
     void       check(const Vector<double> &u) const;
-    void       throw_refusal(bool of_face);
+    void       throw_refusal();
     template <typename Function>
     void for_words(const Function &function) const;
 
@@ -236,7 +236,7 @@ namespace PatchFEM
     double                                  shift = 0., size_of_forces = 0., scale = 0.;
     Array<double>                           state, k; ///< k of corrections
     ElementBatches::Inhomogeneities         cell_k;
-    bool                                    moves = false, has_cell_k = false, has_rate = false, has_old = false;
+    bool                                    has_cell_k = false, has_rate = false, has_old = false;
     Array<int>                              law_of_material;
     Array<std::int64_t>                     failure;
     Step                                    step;

@@ -173,11 +173,10 @@ namespace PatchFEM::kernels
   template <typename Law, int n_directions>
   PATCHFEM_INLINE void store_tangent(const LawPoint<Law> &point, double *tangent)
   {
-    using Traits       = LawTraits<Law>;
-    constexpr int m    = TangentLayout<Law>::m;
-    const auto    old  = point.load_state();
-    auto          now  = old;
-    double        zero = 0.; // not a number if an entry is not finite
+    using Traits      = LawTraits<Law>;
+    constexpr int m   = TangentLayout<Law>::m;
+    const auto    old = point.load_state();
+    auto          now = old;
     double        out[Traits::n_inputs];
     for_tangent<Law, n_directions>(point.in, point.a.shift, point.history, point.data, old, now, out,
                                    [&](const int row, const int column, const double value) {
