@@ -5,6 +5,7 @@
 #include "quadrature_cases.h"
 
 #include <patchfem/assembly/law_assembler.h>
+#include <patchfem/kernels/materials/solids.h>
 
 #include <omp.h>
 
@@ -49,7 +50,7 @@ TEST_P(LawAssemblerTest, OneCubeByEye)
   for (int i = 0; i < 8; ++i)
     u[3 * i] = 0.5 * points[3 * i];
   LawAssembler solid(space);
-  solid.add_law<LinearElastic>(CoefficientField::constant({3., 2.}));
+  solid.add_law<Materials::LinearElasticity>(CoefficientField::constant({3., 2.}));
   Vector<double> r;
   solid.begin_step({});
   solid.residual(vector_of<double>(space, u), r);
@@ -59,7 +60,7 @@ TEST_P(LawAssemblerTest, OneCubeByEye)
       EXPECT_NEAR(forces[3 * i + d], (points[3 * i + d] > 0.5 ? 0.25 : -0.25) * 0.5 * (d == 0 ? 7. : 3.), 1e-14);
 }
 
-/** What Assembler<Elasticity<3>> makes, matrix and right-hand side: cells to resolve in two batches, and hexahedra alone. */
+/** Equality with Assembler<Elasticity<3>>: cells to resolve in two batches, and hexahedra alone. */
 TEST_P(LawAssemblerTest, LinearElasticityIsThatOfTheWeakForm)
 {
   for (const ElementTables &tables : {two_batches(3), synthetic::cube_of_hexahedra(7, 3)})
@@ -70,7 +71,7 @@ TEST_P(LawAssemblerTest, LinearElasticityIsThatOfTheWeakForm)
     Assembler<Elasticity<3>>    linear(space);
     SlicedEllpackMatrix<double> K, expected_K;
     Vector<double>              rhs, expected, zero;
-    solid.add_law<LinearElastic>(moduli);
+    solid.add_law<Materials::LinearElasticity>(moduli);
     linear.set_coefficients(moduli);
     for (auto *matrix : {&K, &expected_K})
       space.initialize_matrix(*matrix);
@@ -126,8 +127,8 @@ void compare_with_differences(const Backend             &backend,
 
 TEST_P(LawAssemblerTest, TangentsAreDerivatives)
 {
-  compare_with_differences<Rubber>(backend(), 0.02, {3., 2.}, two_batches(3));
-  compare_with_differences<Rubber>(backend(), 0.02, {3., 2.}, synthetic::cube_of_hexahedra(5, 3));
+  compare_with_differences<Materials::NeoHookean>(backend(), 0.02, {3., 2.}, two_batches(3));
+  compare_with_differences<Materials::NeoHookean>(backend(), 0.02, {3., 2.}, synthetic::cube_of_hexahedra(5, 3));
   compare_with_differences<Counter>(backend(), 1., {0.}, two_batches(3));
   compare_with_differences<Conduction<3>>(backend(), 1., {0.5}, two_batches(1));
 }
@@ -213,13 +214,13 @@ TEST_P(LawAssemblerTest, LawsByMaterial)
   space.initialize_matrix(K);
 
   LawAssembler both(space), one(space);
-  both.add_law<LinearElastic>(CoefficientField::by_material({{5, {3., 2.}}}), {5});
-  both.add_law<Rubber>(CoefficientField::constant({4., 1.}));
+  both.add_law<Materials::LinearElasticity>(CoefficientField::by_material({{5, {3., 2.}}}), {5});
+  both.add_law<Materials::NeoHookean>(CoefficientField::constant({4., 1.}));
   both.begin_step({});
   both.linearise(u, K, rhs);
   both.residual(u, r);
   const auto fluxes = both.flux().copy_to_host();
-  one.add_law<Rubber>(CoefficientField::constant({4., 1.}));
+  one.add_law<Materials::NeoHookean>(CoefficientField::constant({4., 1.}));
   one.begin_step({});
   one.residual(u, r);
   const auto others = one.flux().copy_to_host();
@@ -233,8 +234,8 @@ TEST_P(LawAssemblerTest, LawsByMaterial)
         EXPECT_EQ(fluxes[b][i], others[b][i]);
   }
 
-  LawAssembler mixed(space); // the tangent of Rubber in full
-  mixed.add_law<Rubber>(CoefficientField::constant({4., 1.}), {2});
+  LawAssembler mixed(space); // the tangent of Materials::NeoHookean in full
+  mixed.add_law<Materials::NeoHookean>(CoefficientField::constant({4., 1.}), {2});
   mixed.add_law<Counter>(CoefficientField::constant({0.}), {5});
   EXPECT_FALSE(mixed.symmetric());
   mixed.begin_step({});
@@ -272,7 +273,7 @@ TEST_P(LawAssemblerTest, RefusalsSayWhere)
   tables.batches.push_back(second);
   const Space  space = space_of(backend(), tables);
   LawAssembler solid(space);
-  solid.add_law<Rubber>(CoefficientField::constant({3., 2.}));
+  solid.add_law<Materials::NeoHookean>(CoefficientField::constant({3., 2.}));
   std::vector<double> u(space.n_dofs(), 0.);
   Vector<double>      r;
   solid.begin_step({});
@@ -280,7 +281,7 @@ TEST_P(LawAssemblerTest, RefusalsSayWhere)
   u[3 * second.nodes[8 * 6 + 7]] = -5.; // the last corner of the last cell goes through it
   const auto        residual     = [&] { solid.residual(vector_of<double>(space, u), r); };
   const std::string message      = message_of(residual);
-  const std::string begin        = "The law Rubber fails at (",
+  const std::string begin        = "The law Materials::NeoHookean fails at (",
                     end          = ": the material is turned inside out (det F is not positive); take shorter steps.";
   ASSERT_EQ(message.substr(0, begin.size()), begin);
   ASSERT_GT(message.size(), end.size());
@@ -317,13 +318,13 @@ TEST_P(LawAssemblerTest, BadInput)
             "The law Conduction<3> is of 1 components, but the space has 3.");
   EXPECT_EQ(message_of([&] { laws.add_law<Conduction<2>>(CoefficientField::constant({1.})); }),
             "The law Conduction<2> is of 2D, but the mesh of 3D.");
-  EXPECT_EQ(message_of([&] { laws.add_law<Rubber>(CoefficientField::constant({1.})); }),
-            "The law Rubber needs 2 parameters, not 1.");
+  EXPECT_EQ(message_of([&] { laws.add_law<Materials::NeoHookean>(CoefficientField::constant({1.})); }),
+            "The law Materials::NeoHookean needs 2 parameters, not 1.");
   EXPECT_EQ(message_of([&] { laws.add_law<Liar>(CoefficientField::constant({1.})); }),
             "The law Liar says that it is symmetric, but its tangent is not; take `symmetric = true` out of it.");
-  laws.add_law<Rubber>(CoefficientField::constant({1., 1.}), {7});
+  laws.add_law<Materials::NeoHookean>(CoefficientField::constant({1., 1.}), {7});
   EXPECT_EQ(message_of([&] { laws.add_law<Counter>(CoefficientField::constant({1.}), {7}); }),
-            "Material 7 has two laws, Rubber and Counter.");
+            "Material 7 has two laws, Materials::NeoHookean and Counter.");
   EXPECT_EQ(message_of([&] { laws.begin_step({}); }), "Material 0 has no law.");
 }
 
@@ -357,7 +358,7 @@ TEST_P(LawAssemblerTest, SameBitsForAnyNumberOfThreads)
     omp_set_num_threads(n_threads);
     const Space  space = space_of(backend(), two_batches(3));
     LawAssembler solid(space);
-    solid.add_law<Rubber>(CoefficientField::constant({3., 2.}));
+    solid.add_law<Materials::NeoHookean>(CoefficientField::constant({3., 2.}));
     SlicedEllpackMatrix<double> K;
     Vector<double>              rhs;
     space.initialize_matrix(K);
@@ -381,7 +382,7 @@ TEST_P(LawAssemblerTest, CorrectionsMeetTheConstraints)
     targets.push_back(1e-3 * l - 0.02);
   space.update_inhomogeneities(targets);
   LawAssembler laws(space);
-  laws.add_law<LinearElastic>(CoefficientField::constant({3., 2.}));
+  laws.add_law<Materials::LinearElasticity>(CoefficientField::constant({3., 2.}));
   laws.begin_step({});
   Vector<double>              u = vector_of<double>(space, some_values(space.n_dofs())), rhs, other; // meets none
   SlicedEllpackMatrix<double> K;

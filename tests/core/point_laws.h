@@ -5,42 +5,6 @@
 
 namespace PatchFEM
 {
-  /** sigma = lambda tr(e) I + 2 mu e. */
-  struct LinearElastic
-  {
-    static constexpr int  n_parameters = 2;
-    static constexpr bool symmetric    = true;
-    struct State
-    {};
-
-    template <typename T>
-    static PATCHFEM_INLINE auto flux(const PointInput<3, 3, T> &u, const PointData &data, const State &, State &)
-    {
-      const auto e = symmetric_part(u.gradient);
-      return plus_identity(2. * data.parameters[1] * e, data.parameters[0] * trace(e));
-    }
-  };
-
-  /** mu/2 (tr C - 3) - mu ln J + lambda/2 ln^2 J. */
-  struct Rubber
-  {
-    static constexpr int  n_parameters = 2;
-    static constexpr bool symmetric    = true;
-    struct State
-    {};
-
-    template <typename T>
-    static PATCHFEM_INLINE auto flux(const PointInput<3, 3, T> &u, const PointData &data, const State &, State &)
-    {
-      const auto F = plus_identity(u.gradient);
-      const T    J = determinant(F);
-      if (J <= 0.)
-        data.refuse(Refusal::inverted);
-      const T p = data.parameters[0] * log(J) - data.parameters[1];
-      return data.parameters[1] * F + p * transpose(inverse(F, J));
-    }
-  };
-
   /** A flux without symmetry, and a state: steps so far, and the sum of grad u(0, 0) that ended them. */
   struct Counter
   {
