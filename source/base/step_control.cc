@@ -26,7 +26,7 @@ namespace PatchFEM
     return step_size > 0.95 * rest && std::fabs(rest - step_size) > rounding * step_size ? rest : step_size;
   }
 
-  /** What the size of a step is multiplied with. */
+  /** The factor from the size of this step to that of the next. */
   double StepControl::factor_of(const Outcome &outcome) const
   {
     const double by_corrections = outcome.n_corrections <= data.few    ? data.growth

@@ -103,7 +103,7 @@ namespace
       scheme.initialize(one, one);
     else
       scheme.initialize(one, one, one);
-    // What a checkpoint holds is enough for the next step.
+    // A checkpoint holds enough for the next step.
     scheme.last_size                            = t - before;
     const std::vector<Vector<double> *> vectors = scheme.state();
     vectors[0]->equ(value(t), one);
@@ -144,7 +144,7 @@ namespace
     EXPECT_EQ(scheme.error(u, work), 0.);
   }
 
-  /** What is far faster than the steps falls by rho in each. */
+  /** A motion far faster than the steps falls by rho in each. */
   TEST_P(TimeSchemes, DampWhatIsFast)
   {
     for (const double rho : {0.5, 0.8, 1.})

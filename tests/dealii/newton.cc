@@ -414,7 +414,7 @@ namespace
     EXPECT_EQ(u, start);
   }
 
-  /** What rounding leaves of large forces is no load, but one that is small beside them is. */
+  /** The rounding of large forces is no load, but a small load beside them is one. */
   TEST(Newton, StopsAtRoundingOfForcesThatWereThere)
   {
     const auto solve = [](Solver &newton, const double r) {

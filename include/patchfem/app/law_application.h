@@ -8,7 +8,7 @@
 
 namespace PatchFEM
 {
-  /** What an application knows about its nonlinear equation: laws, loads, and what to put into pictures. */
+  /** The part of a nonlinear equation that the application knows: laws, loads, fields for pictures. */
   template <int dim>
   class LawPhysics : public Equation<dim>
   {

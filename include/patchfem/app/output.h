@@ -49,7 +49,7 @@ namespace PatchFEM
                             const MeshRegions         &materials);
 
   /**
-   * The same of a nonlinear problem. Derived fields are those of quadrature points, extrapolated to the nodes of their
+   * write_picture() of a nonlinear problem. Derived fields are those of quadrature points, extrapolated to the nodes of their
    * cell: @p fluxes of the laws there, [active cell][q][component][dim], of this rank's cells.
    */
   template <int dim>

@@ -120,8 +120,8 @@ namespace PatchFEM
   }
 
   /**
-   * What an application knows about its linear equation, and the driver does not: coefficients, loads, and what to put
-   * into pictures. One object serves every solver path, so that all of them discretise the same problem.
+   * The part of a linear equation that the application knows, and not the driver: coefficients, loads, fields for
+   * pictures. One object serves every solver path, so that all of them discretise the same problem.
    */
   template <int dim>
   class Physics : public Equation<dim>

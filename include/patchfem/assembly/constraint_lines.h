@@ -35,7 +35,7 @@ namespace PatchFEM
       distribute(x, inhomogeneity);
     }
 
-    /** The same with other @p k, [line]. */
+    /** distribute() with other @p k, [line]. */
     template <typename Number>
     void distribute(Vector<Number> &x, const Array<double> &k) const;
 

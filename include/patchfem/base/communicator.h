@@ -179,9 +179,9 @@ namespace PatchFEM
 
     /**
      * Runs @p function on all ranks. If it throws on some, all throw what the first of them says: an Error on one rank
-     * alone would leave the others waiting for ever. NotPositiveDefinite and StepFailure remain what they are, and all else becomes an
-     * Error,
-     * which names the rank whose memory ran out. Collective functions inside of @p function begin with poll_errors(), so
+     * alone would leave the others waiting for ever. NotPositiveDefinite and StepFailure remain what they are, and all
+     * else becomes an Error, which names the rank whose memory ran out.
+     * Collective functions inside of @p function begin with poll_errors(), so
      * that the others throw there. Calls nest: another one around a step that may throw on one rank makes all throw, so that
      * @p function can catch it. It then calls agree_on_errors([] {}), or the error would be taken for the cause of a later one.
      */

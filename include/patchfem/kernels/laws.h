@@ -48,7 +48,7 @@ namespace PatchFEM
   template <typename Law>
   constexpr bool needs_mean_gradient<Law, decltype(void(Law::needs_mean_gradient))> = Law::needs_mean_gradient;
 
-  /** What a law has: evaluate(), flux() as in material_law.h, or traction() as in face_law.h. */
+  /** Kinds of laws by their function: evaluate(), flux() of material_law.h, traction() of face_law.h. */
   enum class LawKind
   {
     numbers,

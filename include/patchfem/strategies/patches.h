@@ -67,7 +67,7 @@ namespace PatchFEM::kernels
         [&](const int i, const int c) { return cells.load(record, local, i, c); });
   }
 
-  /** The same by Form::trial() of each function at each point, which all pairs with it share. @p trials is room for them. */
+  /** add_cell() by Form::trial() of each function at each point, which all pairs with it share. @p trials is room for them. */
   template <typename Form, typename Number, typename Extents, typename Trial>
   void add_cell_by_trials(const PatchBody<Form::n_components, Number>                   &body,
                           const CellRecords<Form, Number, Extents>                      &cells,
